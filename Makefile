@@ -5,13 +5,16 @@
 BUILD := build/release
 JOBS := $(shell nproc)
 PREFIX ?= /usr/local
-PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev libelf-dev zlib1g-dev \
-  libncurses-dev libevent-dev
+PACKAGES := cmake ninja-build g++ python3 libfmt-dev libcli11-dev nlohmann-json3-dev libelf-dev \
+  zlib1g-dev libncurses-dev libevent-dev libdw-dev libiberty-dev
+PORT_PACKAGES := cmake ninja-build python3 googletest qemu-user-static --optional \
+  g++-aarch64-linux-gnu g++-riscv64-linux-gnu g++-powerpc64le-linux-gnu g++-s390x-linux-gnu
+MANUAL_PACKAGES := python3-sphinx python3-myst-parser furo
 # Behind --optional: what not every release of the system has, and what is done without.
 TEST_PACKAGES := $(PACKAGES) binutils clang 'libclang-rt-dev|clang' libgtest-dev googletest \
   sqlite3 perl git make pkg-config --optional redis-server gdb g++-aarch64-linux-gnu \
   qemu-user-static libjemalloc2 debootstrap python3-jinja2 valgrind musl-tools faketime torsocks \
-  mold lld clang-format iwyu clang-tidy
+  mold lld clang-format iwyu clang-tidy abigail-tools python3-numpy
 PEER_PACKAGES := gcc g++ clang cmake make binutils \
   --optional libjemalloc2 libtcmalloc-minimal4 libtbbmalloc2 libclang-rt-14-dev
 # A cargo from elsewhere (rustup) is as good as the package.
@@ -19,13 +22,14 @@ CARGO := $(if $(shell command -v cargo),,cargo)
 PEER_PACKAGES += $(CARGO)
 QUICK_PACKAGES := gcc --optional libjemalloc2 $(CARGO)
 # The real programs of the benchmarks; each that is missing is skipped.
-BENCH_PACKAGES := g++ --optional valgrind redis-server lua5.4 sqlite3 nodejs
+BENCH_PACKAGES := g++ --optional valgrind redis-server lua5.4 sqlite3 nodejs z3 glpk-utils clang \
+  make perl gawk ruby php-cli jq xsltproc graphviz poppler-utils librsvg2-bin groff gnuplot-nox
 VENV := build/bench-venv
 BENCH_PYTHON = $(if $(wildcard $(VENV)/bin/python3),$(VENV)/bin/python3,python3)
 
-.PHONY: demo test test-one test-packages test-fresh soak fuzz build install test-programs \
-  test-model mistakes bench-quick bench-full bench-check bench-setup bench-build peers clean \
-  packages
+.PHONY: demo test test-long test-one test-packages test-fresh test-ports soak fuzz build install \
+  test-programs test-model mistakes bench-quick bench-full bench-check bench-setup bench-build \
+  peers clean packages manual dist
 
 # Builds Talus and shows a real program with and without it.
 demo: packages
@@ -35,7 +39,7 @@ build: packages
 	@cmake --preset release -DTALUS_TESTS=OFF -DTALUS_BENCH=OFF >/dev/null
 	@cmake --build $(BUILD) -j $(JOBS)
 
-# Everything that fits in a quarter of an hour, on gcc, clang and the sanitizers.
+# What each change must pass, in half an hour: on gcc, clang and the sanitizers.
 test: test-packages
 	@tools/test.sh
 
@@ -48,8 +52,22 @@ test-one:
 	@python3 -B tools/test_one.py --build $(BUILD) --jobs $(JOBS) \
 	  $(if $(FILTER),--filter '$(FILTER)') '$(TEST)'
 
+# What takes longer, for each release: sources in each standard, real programs in more modes, faults
+# that the conformance suite must notice, the manual, and README's steps on all fresh systems.
+test-long: test-packages
+	@tools/install_packages.sh $(MANUAL_PACKAGES)
+	@cmake --preset release >/dev/null
+	@cmake --build $(BUILD) -j $(JOBS)
+	@ctest --test-dir $(BUILD) -C long -L long --output-on-failure -j $(JOBS)
+	@$(MAKE) --no-print-directory test-fresh
+
 test-packages:
 	@tools/install_packages.sh $(TEST_PACKAGES)
+
+# Other processors, in emulators: half an hour. PORTS="riscv64 s390x" chooses some of them.
+test-ports:
+	@tools/install_packages.sh $(PORT_PACKAGES)
+	@tools/test_ports.sh $(PORTS)
 
 # What README says, on fresh systems (debootstrap): the demo, the packages of the tests and one
 # test, as root and as a user with sudo. It needs root, and the network. WHOLE=1: all of make test.
@@ -94,6 +112,15 @@ peers:
 	@tools/install_packages.sh $(PEER_PACKAGES)
 	@bench/peers/build_peers.py build/peers
 
+# The manual as one site with a search, build/manual/html/index.html, and libtalus(3) and
+# talus.conf(5) in build/manual/man. The pages of the command are the command's own.
+manual:
+	@tools/install_packages.sh $(MANUAL_PACKAGES)
+	@for kind in html man; do \
+	  /usr/bin/python3 -B -m sphinx -q -W --keep-going -c docs/site -d build/manual/doctrees \
+	    -b $$kind . build/manual/$$kind || exit 1; done
+	@echo build/manual/html/index.html
+
 # What the runner can do without: a progress bar, in a virtual environment of its own.
 bench-setup:
 	@tools/install_packages.sh python3-venv
@@ -124,6 +151,12 @@ bench-check: bench-build
 
 install: build
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+# Everything that a release delivers, in dist/: docs/releasing.md. What needs a tool that is missing
+# here is left out, with one line.
+dist: packages
+	@tools/install_packages.sh zstd --optional dpkg-dev rpm
+	@python3 -B tools/dist/dist.py --jobs $(JOBS)
 
 packages:
 	@tools/install_packages.sh $(PACKAGES)

@@ -3,8 +3,8 @@
 """Runs the talus commands of README.md and docs/, and looks up the names that stand there.
 
 Owns: that a reader who copies a command gets no error. Stand-ins take the places of programs and
-process ids; everything else of a line is run as it is written. Variables, targets of make and paths
-of this tree that a page names must exist.
+process ids; everything else of a line is run as it is written. Variables, functions, statistics,
+targets of make and paths of this tree that a page names must exist.
 
     commands_test.py ROOT COMMAND LIBRARY
 """
@@ -20,13 +20,16 @@ sys.dont_write_bytecode = True
 import pages  # noqa: E402
 
 ROOT, COMMAND, LIBRARY = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-PROGRAMS = {"./program", "program", "python3", "service", "/usr/bin/myservice", "redis-server",
-            "vim", "sqlite3"}
+PROGRAMS = {"./program", "program", "python", "python3", "service", "/usr/bin/myservice",
+            "redis-server", "vim", "sqlite3"}
 # Where a name that is no option's must stand: it is a macro, or a variable of the build.
 SOURCE_PLACES = ("include", "src", "CMakeLists.txt", "Makefile")
 SOURCE_ENDINGS = (".h", ".hpp", ".cpp", ".txt", ".cmake", "")
 # The process that commands look into has a background thread, which obeys `talus ctl`.
 WITH_HELPER = {"TALUS_PRINT_STATS": "/dev/null", "TALUS_PRINT_STATS_TRIGGER": "2"}
+FUNCTION = re.compile(r"`(talus_[a-z_]+)(?:\([^`]*\))?`")
+STATISTIC = re.compile(
+    r"`(?:talus_get\(\")?((?:process|resident|heap|space|calls)\.[a-z_]+)\b(?!\*)")
 PATH = re.compile(r"`((?:src|tests|docs|bench|tools|examples|include)/[\w./-]*\w)`")
 
 
@@ -34,6 +37,7 @@ def runnable(line: str, process: int, folder: Path) -> list:
     """The words of a command with stand-ins for what this machine has not."""
     line = re.sub(r'"\$\(.*\)"|\bPID\b|\b1234\b|\bCORE\b', str(process), line)
     line = line.replace("/tmp/", f"{folder}/").replace("/var/tmp", str(folder))
+    line = re.sub(r"--for \d+s", "--for 0.1s", line)
     words = shlex.split(line)
     if words[1] == "serve":
         return [COMMAND, "serve", "--help"]  # it would not end
@@ -60,7 +64,9 @@ class Commands(unittest.TestCase):
                             words = runnable(line, sleeper.pid, Path(folder))
                             done = subprocess.run(words, cwd=folder, capture_output=True, text=True,
                                                   timeout=60)
-                            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                            # the process made no mistake that could be explained
+                            good = 1 if words[1] == "explain" else 0
+                            self.assertEqual(done.returncode, good, done.stdout + done.stderr)
                             ran += 1
             finally:
                 sleeper.kill()
@@ -84,6 +90,22 @@ class Names(unittest.TestCase):
         text = "\n".join(file.read_text(encoding="utf-8", errors="replace") for file in files
                          if file.is_file() and file.suffix in SOURCE_ENDINGS)
         return set(re.findall(r"TALUS_[A-Z_]*[A-Z]\b", text))
+
+    def test_each_function_is_declared(self):
+        headers = "".join(path.read_text() for path in (ROOT / "include/talus").iterdir())
+        # OpenMetrics writes statistics so.
+        metrics = {"talus_" + name.replace(".", "_") for name in pages.statistic_names(COMMAND)}
+        declared = set(re.findall(r"\btalus_[a-z_]+\b", headers)) | metrics
+        for page in pages.user_pages(ROOT):
+            for name in FUNCTION.findall(page.read_text(encoding="utf-8")):
+                self.assertIn(name, declared, f"{page.name} names {name}")
+
+    def test_each_statistic_is_told(self):
+        statistics = pages.statistic_names(COMMAND)
+        self.assertGreater(len(statistics), 60)
+        for page in pages.user_pages(ROOT):
+            for name in STATISTIC.findall(page.read_text(encoding="utf-8")):
+                self.assertIn(name, statistics, f"{page.name} names {name}")
 
     def test_each_target_of_make_is_there(self):
         makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

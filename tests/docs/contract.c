@@ -199,6 +199,23 @@ static void tells_numbers(void) {
   talus_free(block);
 }
 
+static void counts_bytes_of_threads(void) {
+  uint64_t value = 5;
+  EXPECT(talus_get("thread.0.allocated_bytes", &value) == ENODATA && value == 5);
+  const uint64_t before = talus_thread_allocated();
+  uint64_t expected = 0;
+  for (size_t bytes = 0; bytes < 2000000; bytes += 1 + bytes / 3) {
+    void* block = talus_malloc(bytes);
+    expected += talus_usable_size(block);
+    block = talus_realloc(block, bytes + 5000);
+    expected += talus_usable_size(block);
+    talus_free(block);
+    EXPECT(talus_thread_allocated() - before == expected);
+  }
+  EXPECT(talus_get("thread.0.allocated_bytes", &value) == 0);
+  EXPECT(value == talus_thread_allocated());
+}
+
 /* The child of a fork does it; the signal that ends it, or 0. */
 static int signal_of(void (*does)(void*), void* with) {
   int status = 0;
@@ -296,6 +313,8 @@ static void files(void) {
 }
 
 int main(void) {
+  /* What the process inherited is not its own. */
+  for (int descriptor = 3; descriptor < 1100; descriptor++) close(descriptor);
   allocates();
   resizes();
   clears();
@@ -303,6 +322,7 @@ int main(void) {
   tells_sizes();
   gives_back_and_limits();
   tells_numbers();
+  counts_bytes_of_threads();
   modes_of_heaps();
   heaps();
   files();

@@ -98,7 +98,7 @@ def members(group: str, seen: frozenset = frozenset()) -> set:
 
 class Image(unittest.TestCase):
     def test_each_line_is_an_instruction_and_the_copied_file_is_preloaded(self):
-        (text,) = blocks("deploy.md", "dockerfile")
+        text, _ = blocks("deploy.md", "dockerfile")
         lines = [line for line in text.splitlines() if line]
         self.assertEqual({line.split()[0] for line in lines} - INSTRUCTIONS, set())
         prefix = re.search(r"make -C \S+ install PREFIX=(\S+)", text)[1]
@@ -106,6 +106,15 @@ class Image(unittest.TestCase):
         copied = re.search(rf"^COPY --from={stage} (\S+) (\S+)$", text, re.MULTILINE)
         self.assertEqual(copied[1], f"{prefix}/lib/libtalus.so")
         self.assertEqual(re.search(r"^ENV LD_PRELOAD=(\S+)$", text, re.MULTILINE)[1], copied[2])
+
+
+    def test_the_tree_for_alpine_is_preloaded(self):
+        _, text = blocks("deploy.md", "dockerfile")
+        self.assertEqual({line.split()[0] for line in text.splitlines() if line} - INSTRUCTIONS,
+                         {"ADD"})
+        added = re.search(r"^ADD talus-\S+-linux-musl/ (\S+)$", text, re.MULTILINE)
+        self.assertEqual(re.search(r"^ENV LD_PRELOAD=(\S+)$", text, re.MULTILINE)[1],
+                         f"{added[1]}lib/libtalus.so")
 
 
 @unittest.skipUnless(importlib.util.find_spec("yaml"), "PyYAML is not installed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of pages read: code blocks, the commands in them, and the names of options.
+"""What the tests of pages read: code blocks, the commands in them, names of options and numbers.
 
 Owns: how Markdown is cut into blocks and commands. It must not know what a test expects of them.
 """
@@ -48,3 +48,10 @@ def option_names(command: str) -> set:
     said = subprocess.run([command, "options", "--json"], check=True, capture_output=True,
                           text=True).stdout
     return {row["environment"] for row in json.loads(said)}
+
+
+def statistic_names(command: str) -> set:
+    """The names of all statistics, as the command lists them."""
+    said = subprocess.run([command, "statistics", "--markdown"], check=True, capture_output=True,
+                          text=True).stdout
+    return set(re.findall(r"^\| `([a-z_.0-9]+)` \|", said, re.MULTILINE))
