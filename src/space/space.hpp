@@ -84,9 +84,11 @@ class Space {
       TALUS_REQUIRES(lock_) {
     FreeRange* at = FreeRanges::free_at(base, slices_min);
     if (at != nullptr && at->state == RangeState::clean) {
-      const size_t more = at->slices < slices ? at->slices : slices;
-      purger_.make_way(stages_, held, more);
-      at = FreeRanges::free_at(base, slices_min);  // other threads may have taken it meanwhile
+      if (at->slices < slices) slices = at->slices;
+      purger_.make_way(stages_, held, slices);
+      // Other threads may have taken it meanwhile. What was purged behind it may have joined it;
+      // that is left, because the bound has no room for it.
+      at = FreeRanges::free_at(base, slices_min);
     }
     if (at == nullptr) return {};
     if (at->slices < slices) slices = at->slices;

@@ -280,6 +280,30 @@ TEST_F(SpaceTest, GrowingInPlaceKeepsTheBound) {
   space_.give(held, neighbour, slices, false);
 }
 
+// Purging on behalf of a user that grows joins ranges to the one that it grows over. It takes no
+// more than the bound was kept for.
+TEST_F(SpaceTest, GrowingInPlaceTakesNothingOfWhatItPurged) {
+  options.retain_bytes = 1 * mib;
+  options.decay_ms = 1000000;
+  constexpr size_t slices = 16 * mib / slice_bytes;
+  Held held{space_.lock()};
+  const Range room = space_.take(held, 1 + 2 * slices);
+  ASSERT_NE(room.base, 0u);
+  use(Range{room.base, 1, room.zeroed});
+  const uintptr_t near = room.base + slice_bytes;
+  const uintptr_t far = near + slices * slice_bytes;
+  space_.give_part(held, near, slices, false);
+  space_.purge_surplus(held, LowMark::turns_kept + 1);
+  space_.purge_surplus(held, 1);
+  space_.give_part(held, far, slices, true);
+  EXPECT_EQ(space_.dirty_bytes(), 16 * mib);
+  const size_t most = space_.counters().given_bytes + space_.dirty_bytes();
+  const Range grown = space_.take_at(held, near, 1, 2 * slices);
+  ASSERT_NE(grown.slices, 0u);
+  EXPECT_LE(space_.counters().given_bytes + space_.dirty_bytes(), most + options.retain_bytes);
+  space_.give(held, near, grown.slices, false);
+}
+
 TEST_F(SpaceTest, NothingStaysWhereNothingMay) {
   options.retain_bytes = 0;
   Held held{space_.lock()};
