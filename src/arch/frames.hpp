@@ -2,8 +2,9 @@
 // arch/frames: what a walk through the stack must know of the processor.
 //
 // Owns: DWARF's numbers of the registers that a walk follows, the registers of the calling
-// function, and where the kernel keeps them in a signal frame. Sources: the processors' supplements
-// to the System V ABI and to DWARF, and the kernel's struct rt_sigframe. Called on: any thread.
+// function, and where they lie in a signal frame. It also knows what libc lays above a stack.
+// Sources: the processors' supplements to the System V ABI and to DWARF, and the kernel's struct
+// rt_sigframe. Called on: any thread.
 // Must not know: how frames are found.
 #ifndef TALUS_ARCH_FRAMES_HPP
 #define TALUS_ARCH_FRAMES_HPP
@@ -69,6 +70,22 @@ inline constexpr size_t signal_link = signal_registers + 14 * 8;
 inline constexpr size_t signal_sp = signal_registers + 15 * 8;
 // svc 173
 inline constexpr uint8_t signal_return_code[] = {0x0a, 0xad};
+#endif
+// On s390x, a handler without siginfo returns by another call, and its frame lacks these bytes.
+#if defined(__s390x__)
+inline constexpr bool has_bare_signals = true;
+inline constexpr size_t bare_signal_lacks = 160;
+inline constexpr uint8_t bare_signal_return_code[] = {0x0a, 0x77};  // svc 119
+#else
+inline constexpr bool has_bare_signals = false;
+inline constexpr size_t bare_signal_lacks = 0;
+inline constexpr uint8_t bare_signal_return_code[] = {0};
+#endif
+// From where libc's descriptor of a thread ends to the thread pointer.
+#if defined(__powerpc64__)
+inline constexpr uintptr_t thread_pointer_above = 0x7000;
+#else
+inline constexpr uintptr_t thread_pointer_above = 0;
 #endif
 // From the caller's stack pointer to the canonical frame address.
 #if defined(__s390x__)

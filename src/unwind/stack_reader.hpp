@@ -13,6 +13,7 @@
 
 #include "base/base.hpp"
 #include "arch/arch.hpp"
+#include "arch/frames.hpp"
 #include "os/os.hpp"
 #include "unwind/table_reader.hpp"
 
@@ -34,7 +35,8 @@ inline constexpr uint32_t failures_max = 16;
 // is known.
 inline uintptr_t stack_end_above(uintptr_t sp) noexcept {
   // libc lays the descriptor of a thread above its stack. The first thread's is elsewhere.
-  const uintptr_t ends[] = {arch::thread_pointer(), os::System::first_stack_end()};
+  const uintptr_t ends[] = {arch::thread_pointer() - arch::thread_pointer_above,
+                            os::System::first_stack_end()};
   uintptr_t end = 0;
   for (const uintptr_t one : ends) {
     if (one > sp && (end == 0 || one < end)) end = one;

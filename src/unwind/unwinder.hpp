@@ -207,7 +207,8 @@ class Unwinder {
 
   static bool follow_signal(Position& position, StackReader& stack) noexcept {
     arch::Registers& at = position.at;
-    const uintptr_t frame = at.sp;
+    const bool is_bare = arch::has_bare_signals && has_bytes(at.pc, arch::bare_signal_return_code);
+    const uintptr_t frame = at.sp - (is_bare ? arch::bare_signal_lacks : 0);
     if (!stack.read(frame + arch::signal_pc, at.pc)) return false;
     if (!stack.read(frame + arch::signal_sp, at.sp)) return false;
     if (!stack.read(frame + arch::signal_fp, at.fp)) return false;
@@ -266,8 +267,13 @@ class Unwinder {
   // Is this the code by which a signal handler returns to the kernel? Some kernels and libcs have
   // no tables for it.
   TALUS_APART static bool is_signal_return(uintptr_t code) noexcept {
-    TableReader reader(code, code + sizeof arch::signal_return_code);
-    for (const uint8_t byte : arch::signal_return_code) {
+    return has_bytes(code, arch::signal_return_code) ||
+           (arch::has_bare_signals && has_bytes(code, arch::bare_signal_return_code));
+  }
+  template <size_t Count>
+  static bool has_bytes(uintptr_t code, const uint8_t (&bytes)[Count]) noexcept {
+    TableReader reader(code, code + Count);
+    for (const uint8_t byte : bytes) {
       if (reader.read<uint8_t>() != byte) return false;
     }
     return reader.is_good();

@@ -37,8 +37,9 @@ inline constexpr bool may_be_emulated = false;
 #else
 inline constexpr bool may_be_emulated = true;
 #endif
-// Compilers for riscv64 write no tables by default, so a walk ends in the C library.
-#if defined(__riscv)
+// Compilers for riscv64 write no tables by default, so a walk ends in the C library. The one of
+// ppc64le has none where a thread begins, and qemu's signal frames there are not those of Linux.
+#if defined(__riscv) || defined(__powerpc64__)
 inline constexpr bool has_libc_tables = false;
 #else
 inline constexpr bool has_libc_tables = true;

@@ -62,6 +62,14 @@ TEST(Walk, OfRandomPrograms) {
   EXPECT_EQ(test::unwinder().rules_lost(), 0u);
 }
 
+// The kernel lays another frame for these on s390x.
+TEST(Walk, OfHandlersWithInformation) {
+  const Handling handling(SA_SIGINFO);
+  Comparison comparison;
+  travel_often(comparison, 100, test::seed_of("Information"));
+  expect_all(comparison);
+}
+
 TEST(Walk, OnAnAlternativeSignalStack) {
   const Handling handling(SA_ONSTACK);
   std::vector<char> memory(4 << 20);
