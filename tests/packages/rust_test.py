@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # Packages the crates as `make dist` does, builds them from their packages, and runs their tests
-# and a program of another folder on them. Without cargo it is skipped (77).
-# Arguments: the source folder.
+# and a program of another folder on them. Links a program without crates with the archive. Without
+# cargo it is skipped (77).
+# Arguments: the source folder, and optionally libtalus.a, beside which talus.o lies.
 # SPDX-License-Identifier: MIT
 """The crates are packaged and used."""
 
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
 import tarfile
@@ -41,6 +43,43 @@ fn main() {
     println!("{}", talus::version());
 }
 """
+
+# Its malloc is the C library's, unless the linker is told otherwise.
+PLAIN = """fn main() {
+    let threads: Vec<_> = (0..4).map(|i| std::thread::spawn(move || vec![i; 100000])).collect();
+    for thread in threads {
+        assert_eq!(thread.join().unwrap().len(), 100000);
+    }
+}
+"""
+
+
+def has_talus(folder, target, *words):
+    """Whether the plain program has Talus's malloc with these words for rustc; None: no program."""
+    program = folder / "plain"
+    program.unlink(missing_ok=True)
+    done = subprocess.run(["rustc", "--target", target, folder / "plain.rs", "-o", program, *words],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        assert "__libc_malloc" in done.stdout, done.stdout
+        return None
+    return call(program, env={"TALUS_PRINT_STATS": "stdout"}).startswith("talus ")
+
+
+def links(archive, folder, installed):
+    """What docs/install.md says of the archive and talus.o."""
+    (folder / "plain.rs").write_text(PLAIN)
+    by_name = ["-L", archive.parent, "-l", "static=talus"]
+    asked = ["-C", "link-arg=-Wl,-u,malloc"]
+    behind = ["-C", f"link-arg={archive.with_name('talus.o')}"]
+    for kind in ("gnu", "musl"):
+        target = f"{platform.machine()}-unknown-linux-{kind}"
+        if target not in installed:
+            continue
+        for words in ([*by_name, *asked], [*asked, *by_name]):
+            assert has_talus(folder, target, *words), (kind, words)
+        assert has_talus(folder, target, "-C", f"link-arg={archive}") is False, kind
+        assert has_talus(folder, target, *behind) is (True if kind == "gnu" else None), kind
 
 
 def targets():
@@ -84,6 +123,8 @@ def main():
             said = call("cargo", "run", "-q", "--release", "--target", musl, cwd=user,
                         env={**environment, **compiler})
             assert said == f"{version}\n", said
+        if len(sys.argv) > 2:
+            links(Path(sys.argv[2]).resolve(), folder, targets())
     return 0
 
 
