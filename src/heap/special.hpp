@@ -29,6 +29,9 @@ struct SpecialOperations {
                       bool& is_at_limit) noexcept = nullptr;
   // The handle of the instance that owns the block. Null for blocks outside instances.
   uintptr_t (*instance)(SpecialBlock& block) noexcept = nullptr;
+  // Are blocks as large as those of slabs, so that a resize keeps them where it would keep those?
+  // The block ends where the request ends otherwise.
+  bool are_sizes_of_classes = false;
 };
 
 struct SpecialBlock {
@@ -52,6 +55,7 @@ TALUS_FAST bool is_special(PageEntry word) noexcept { return word.bits() == spec
 struct SpecialPool {
   size_t live_bytes = 0;  // that programs asked for
   size_t live_count = 0;
+  size_t in_space_bytes = 0;  // the part of live_bytes that lies in ranges of address space
 
   void note_live(size_t bytes) noexcept {
     live_bytes += bytes;
@@ -66,6 +70,7 @@ struct SpecialPool {
   }
   // Without blocks there are no bytes. A block has at most PTRDIFF_MAX of them.
   bool is_sound() const noexcept {
+    if (in_space_bytes > live_bytes) return false;
     return live_count != 0 ? live_bytes / live_count <= PTRDIFF_MAX : live_bytes == 0;
   }
 };
@@ -84,6 +89,10 @@ inline void free_special(void* pointer) noexcept {
   SpecialBlock* block = special_of(pointer);
   if (block == nullptr) report::foreign_pointer(pointer, "free");
   block->operations().free(*block, pointer);
+}
+inline bool has_size_of_class(const void* pointer) noexcept {
+  const SpecialBlock* block = special_of(pointer);
+  return block != nullptr && block->operations().are_sizes_of_classes;
 }
 inline size_t usable_bytes_of_special(void* pointer, const char* call) noexcept {
   SpecialBlock* block = special_of(pointer);

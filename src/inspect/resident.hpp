@@ -107,7 +107,7 @@ inline bool kernel_tells_pages() noexcept {
   return answer == yes;
 }
 
-enum class PieceKind : uint8_t { slab, live_large, kept_large, free_range, other };
+enum class PieceKind : uint8_t { slab, live_large, kept_large, of_mode, free_range, other };
 
 struct ArenaPiece {
   uintptr_t base = 0;
@@ -127,7 +127,10 @@ TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
   const void* found = page_map.descriptor_of(at);
   if (found == nullptr) return piece;
   const PageEntry word = page_map.word_of(at);
-  if (is_special(word)) return piece;  // a region in a large block
+  if (is_special(word)) {  // of an area with sampled blocks, or of a region in a large block
+    piece.kind = PieceKind::of_mode;
+    return piece;
+  }
   if (word.is_slab()) {
     const auto* slab = static_cast<const Slab*>(found);
     if (slab->base != at) return piece;
@@ -161,8 +164,8 @@ inline size_t gather_pieces(uintptr_t& at, uintptr_t end, ArenaPiece* pieces) no
     ArenaPiece piece = piece_at(at);
     if (piece.bytes == 0) piece.bytes = slice_bytes;  // a torn look must advance, too
     if (piece.bytes > end - at) piece.bytes = end - at;
-    const bool is_more =
-        count > 0 && piece.kind == PieceKind::other && pieces[count - 1].kind == PieceKind::other;
+    const bool is_slice = piece.kind == PieceKind::other || piece.kind == PieceKind::of_mode;
+    const bool is_more = count > 0 && is_slice && pieces[count - 1].kind == piece.kind;
     if (!is_more && count == pieces_at_a_time) break;
     if (is_more) {
       pieces[count - 1].bytes += piece.bytes;
@@ -220,6 +223,8 @@ inline void add_piece(ResidentTotals& totals, PageLook& look, const ArenaPiece& 
   const size_t resident = look.bytes_in(piece.base, piece.bytes);
   if (piece.kind == PieceKind::kept_large) {
     totals.kept_large += resident;
+  } else if (piece.kind == PieceKind::of_mode) {
+    totals.live_large += resident;
   } else if (piece.kind == PieceKind::free_range) {
     totals.retained += resident;
   } else {

@@ -236,19 +236,21 @@ inline void collect_totals(HeapTotals& totals) noexcept {
     totals.left_count = totals.cache_count - registry.cache_count;
   }
   settle_blocks(totals);
+  SpecialPool special;
   {
     Held held{space.lock()};
     add_space(totals);
+    special = special_pool;
   }
   const size_t in_slabs = totals.live_small + totals.listed + totals.on_their_way +
                           totals.free_in_slabs + totals.slab_ends;
-  const size_t others = in_slabs + totals.live_large + totals.kept_large;
+  const size_t others = in_slabs + totals.live_large + totals.kept_large + special.in_space_bytes;
   totals.large_ends = less_or_none(totals.space.given_bytes, others);
   totals.total_bytes = others + totals.large_ends;
-  // Blocks of a mode have their own pages, beside what address space gave.
-  totals.live_large += special_pool.live_bytes;
-  totals.live_large_count += special_pool.live_count;
-  totals.total_bytes += special_pool.live_bytes;
+  // Most blocks of a mode have their own pages, beside what address space gave.
+  totals.live_large += special.live_bytes;
+  totals.live_large_count += special.live_count;
+  totals.total_bytes += less_or_none(special.live_bytes, special.in_space_bytes);
 }
 
 inline HeapTotals collect_totals() noexcept {

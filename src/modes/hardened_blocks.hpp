@@ -225,7 +225,7 @@ TALUS_APART void check_call(ModeThread thread, void* block, FreeCall call) noexc
     const uint8_t state = slab.states[slab.prove(block)].load_own();
     const bool has_trailer = state > (BlockState::freed | BlockState::with_trailer);
     if (has_trailer) bytes = prove_contents(block, slab.block_bytes, "free");
-  } else if (is_special(word) && !is_of_instance(word, block)) {
+  } else if (is_special(word) && !is_of_instance(word, block) && !has_size_of_class(block)) {
     bytes = usable_bytes_of_special(block, "free");
   }
   if (bytes != call.bytes) report::wrong_size(block, bytes, call.bytes);

@@ -5,7 +5,7 @@
 // while it lives. Each byte is as likely as another to begin a sample. So a block of size s is
 // sampled with p = 1 - exp(-s / mean distance). The number of blocks of a class up to the next
 // sample is drawn anew each time. What is not sampled can be estimated without a bias.
-// A sampled block gets pages of its own, as a large block has. Freeing it takes the slow path,
+// A sampled block lies apart from slabs (modes/sample_areas.hpp). Freeing it takes the slow path,
 // which tells the mode, and other blocks of its size cost what they cost without a profile.
 //
 // Owns: the mode, the distance to the next sample of each thread, and the process's profile.
@@ -19,12 +19,14 @@
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
 #include "arch/probes.hpp"
+#include "settings/options.hpp"
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
 #include "unwind/modules.hpp"
 #include "unwind/stack_reader.hpp"
 #include "unwind/unwinder.hpp"
+#include "slab/block_states.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
@@ -37,6 +39,7 @@
 #include "paths/free_slow.hpp"
 #include "modes/chain.hpp"
 #include "modes/profile_sites.hpp"
+#include "modes/sample_areas.hpp"
 #include "modes/sample_distances.hpp"
 #include "modes/tags.hpp"
 
@@ -99,7 +102,17 @@ TALUS_APART uintptr_t place_without_sample(ThreadCache& cache, ClassId id) noexc
   return reinterpret_cast<uintptr_t>(block);
 }
 
-// A block for a request that is to be sampled: on pages of its own, as a large one.
+// A block whose free takes the slow path: among other sampled ones. Where pages without access
+// guard blocks, or a trailer their end, it is guarded as a large one.
+TALUS_APART BlockMade make_apart(ThreadCache& cache, ClassId id,
+                                 const BlockRequest& request) noexcept {
+  if (TALUS_LIKELY(!options.guard_pages && !keeps_trailers())) {
+    return {sample_areas::allocate(id, request.alignment), Zeroed::no};
+  }
+  const size_t wanted = request.bytes != 0 ? request.bytes : 1;
+  return allocate_large(&cache, wanted, slice_bytes);
+}
+// A block for a request that is to be sampled.
 inline void* make_sampled(ModeThread thread, const BlockRequest& request) noexcept {
   const bool has_sides = thread.cache != nullptr && request.bytes <= medium_bytes_max &&
                          request.offset == 0 && has_class(request.bytes, request.alignment);
@@ -108,10 +121,9 @@ inline void* make_sampled(ModeThread thread, const BlockRequest& request) noexce
   const size_t index = index_of(class_of_aligned(request.bytes, request.alignment));
   if (blocks_left(own, index) != 1) return nullptr;
   own.class_made = static_cast<uint32_t>(index + 1);
-  own.place_made = place_without_sample(*thread.cache, ClassId{static_cast<uint8_t>(index)});
-  const size_t wanted = request.bytes != 0 ? request.bytes : 1;
-  const size_t alignment = request.alignment > slice_bytes ? request.alignment : slice_bytes;
-  const BlockMade made = allocate_large(thread.cache, wanted, alignment);
+  const ClassId id{static_cast<uint8_t>(index)};
+  own.place_made = place_without_sample(*thread.cache, id);
+  const BlockMade made = make_apart(*thread.cache, id, request);
   if (made.block != nullptr && request.zeroed == Zeroed::yes && made.zeroed == Zeroed::no) {
     clear_bytes(made.block, request.bytes);
   }
@@ -246,6 +258,7 @@ TALUS_APART bool prepare(uint64_t mean_bytes, const unwind::LibcOfModules& libc)
   void* memory = os::map_pages(nullptr, round_up(sizeof(Sites), os::page_bytes()));
   if (memory == nullptr || !profile.unwinder.begin(libc)) return false;
   fill_mode(profile.mode);
+  sample_areas::prepare();
   auto* const sites = static_cast<Sites*>(memory);  // all zero, which is its first state
   sites->mean_bytes = mean_bytes;
   profile.sites = sites;

@@ -256,6 +256,7 @@ struct ObservedLayout {
       TALUS_OBSERVED("large_pool.live_count", LargePool, live_count),
       TALUS_OBSERVED("special_pool.live_bytes", SpecialPool, live_bytes),
       TALUS_OBSERVED("special_pool.live_count", SpecialPool, live_count),
+      TALUS_OBSERVED("special_pool.in_space_bytes", SpecialPool, in_space_bytes),
       TALUS_OBSERVED("limits.soft_bytes", EffectiveLimits, soft_bytes),
       TALUS_OBSERVED("limits.hard_bytes", EffectiveLimits, hard_bytes),
 

@@ -92,7 +92,7 @@ inline size_t usable_bytes_in(const Slab& slab, const void* pointer, const char*
 struct BlockFacts {
   size_t usable_bytes = 0;
   LargeBlock* large = nullptr;  // null: a small one, or special
-  bool is_special = false;
+  bool is_special = false;      // and not as large as a block of a slab
   HeapId owner = HeapId::none;  // of a large one: only if that is an instance
 };
 
@@ -104,7 +104,9 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
     // A copy from the middle of a block would read behind its end.
     return {usable_bytes_in(slab, pointer, call), nullptr, false, word.owner()};
   }
-  if (is_special(word)) return {usable_bytes_of_special(pointer, call), nullptr, true};
+  if (is_special(word)) {
+    return {usable_bytes_of_special(pointer, call), nullptr, !has_size_of_class(pointer)};
+  }
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);
   return {large.usable_bytes, &large, false, owner_of_large(word)};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -250,6 +251,21 @@ TEST_F(ProfileTest, SamplesKnowWhereTheyWouldLie) {
     for (void* block : blocks) free_block(block);
     blocks.clear();
   }
+}
+
+// Sampled blocks share slices, and say the size that an ordinary block has.
+TEST_F(ProfileTest, SamplesShareSlices) {
+  std::vector<void*> blocks;
+  for (int i = 0; i < 20000; i++) blocks.push_back(make(500));
+  std::multiset<uintptr_t> samples;
+  for (const profile::Record& record : profile::profile.sites->records) {
+    if (record.block == 0 || record.bytes != 500) continue;
+    samples.insert(record.block / slice_bytes);
+    EXPECT_EQ(usable_size(reinterpret_cast<void*>(record.block)), usable_size(blocks[0]));
+  }
+  EXPECT_GT(samples.size(), 300u);
+  EXPECT_GT(samples.count(*samples.begin()), 20u) << "128 of them fit in a slice";
+  for (void* block : blocks) free_block(block);
 }
 
 TEST_F(ProfileTest, OtherThreadsFreeWhatWasSampled) {

@@ -228,7 +228,9 @@ uint64_t ResidentReader::add_piece(uint64_t at, uint64_t end, Entry entry, uint6
       return add_range(at, bytes, copy);
     }
   }
-  sums_.rest += resident(at, slice);
+  // Sampled blocks share such slices, and so do blocks of a region in a large block.
+  const bool is_special = descriptor != 0 && entry.bits == layout_.constant("entry.special");
+  (is_special ? sums_.live_large : sums_.rest) += resident(at, slice);
   note_plain(at, slice, PieceUse::other);
   return slice;
 }

@@ -17,6 +17,13 @@ using Id = core::StatisticId;
 
 constexpr size_t counters_max = size_t{1} << 20;
 
+// Live bytes of modes that lie in ranges of address space, and not beside them.
+uint64_t special_in_space(const Layout& layout, Look& look) {
+  if (!layout.has("special_pool.in_space_bytes")) return 0;
+  const View special(layout, "special_pool", {"in_space_bytes"});
+  return special.get(special.read(look, layout.root("special_pool")), 0);
+}
+
 }  // namespace
 
 void HeapReader::read_space() {
@@ -54,7 +61,8 @@ void HeapReader::read_space() {
     live_large = live_large >> 63 != 0 ? 0 : given;
   }
   if (live_count >> 63 != 0) live_count = 0;
-  const uint64_t others = in_slabs_ + live_large + totals_.kept_large;
+  const uint64_t in_space = special_in_space(layout_, look_);
+  const uint64_t others = in_slabs_ + live_large + totals_.kept_large + in_space;
   if (others > given) note_at_work(totals_, "ranges moved during the look");
   const uint64_t ends = less_or_none(given, others);
   live_large += special.get(made, 0);
@@ -62,7 +70,7 @@ void HeapReader::read_space() {
   set(Id::heap_live_large_bytes, live_large);
   set(Id::heap_large_blocks, live_count);
   set(Id::heap_large_end_bytes, ends);
-  set(Id::heap_total_bytes, others + ends + special.get(made, 0));
+  set(Id::heap_total_bytes, others + ends + less_or_none(special.get(made, 0), in_space));
   set(Id::heap_live_bytes, numbers_.get(Id::heap_live_small_bytes) + live_large);
   set(Id::space_limit_soft_bytes, limits.get(bounds, 0));
   set(Id::space_limit_hard_bytes, limits.get(bounds, 1));

@@ -150,7 +150,8 @@ CountsBySize HeapSource::counts(const Samples& samples) const {
   return seen.numbers.empty() ? CountsBySize{} : counts_by_size(seen.numbers.front(), samples);
 }
 
-// A small block that was sampled lies on pages of its own.
+// A small block that was sampled may lie on pages of its own: in older versions, and between guard
+// pages. It begins a slice then. One in 128 of those that share slices does, too.
 std::optional<uint64_t> HeapSource::live_bytes(const Samples& samples) const {
   Observation seen = observe(target_, Detail::numbers);
   if (seen.numbers.empty()) return {};
@@ -158,7 +159,9 @@ std::optional<uint64_t> HeapSource::live_bytes(const Samples& samples) const {
   for (const LiveSample& sample : samples.live) {
     const uint64_t block_bytes = samples.sites[sample.site].block_bytes;
     const uint64_t pages = core::round_up(sample.bytes, sampled_page_bytes);
-    if (block_bytes <= core::medium_bytes_max && pages > block_bytes) more += pages - block_bytes;
+    const bool may_be_alone =
+        sample.address % core::slice_bytes == 0 && block_bytes <= core::medium_bytes_max;
+    if (may_be_alone && pages > block_bytes) more += pages - block_bytes;
   }
   const std::optional<uint64_t> live = seen.numbers.front()[core::StatisticId::heap_live_bytes];
   if (!live) return {};
