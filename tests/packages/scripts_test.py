@@ -44,8 +44,11 @@ class Archives(unittest.TestCase):
         (root / "sub/run.sh").write_text("#!/bin/sh\n")
         (root / "sub/run.sh").chmod(0o700)
         (root / "link").symlink_to("b.txt")
-        (root / "build").mkdir()
-        (root / "build/made.o").write_text("made")
+        for made in ("build", "dist"):
+            (root / made).mkdir()
+            (root / made / "made.o").write_text("made")
+        (root / "tools/dist").mkdir(parents=True)  # a source by the name of what is made
+        (root / "tools/dist/dist.py").write_text("dist")
         return root
 
     def archive(self, root, output):
@@ -65,7 +68,8 @@ class Archives(unittest.TestCase):
                               check=True, stdout=subprocess.PIPE, text=True,
                               env={**os.environ, "TZ": "UTC"}).stdout.splitlines()
         self.assertEqual([line.split()[5] for line in said],
-                         ["talus/b.txt", "talus/link", "talus/sub/run.sh"])
+                         ["talus/b.txt", "talus/link", "talus/sub/run.sh",
+                          "talus/tools/dist/dist.py"])
         for line in said:
             self.assertRegex(line, r"^\S+ 0/0 .* 1970-01-01 00:16 ")
         self.assertTrue(said[0].startswith("-rw-r--r--") and said[2].startswith("-rwxr-xr-x"))

@@ -14,7 +14,8 @@ from pathlib import Path
 
 # In the source archive, for builds without git: the time of its commit.
 DATE_FILE = ".source-date"
-NOT_SOURCES = {"build", "dist", "__pycache__", ".git", ".cache"}
+NOT_SOURCES = {"__pycache__", ".git", ".cache"}
+BUILT_AT_ROOT = {"build", "dist"}  # tools/dist is a source
 
 
 def git(root, *words):
@@ -44,7 +45,9 @@ def sources(root):
         names = (name for name in said.split("\0") if name)
     else:
         names = (path.relative_to(root) for path in root.rglob("*"))
-    paths = {Path(name) for name in names if not NOT_SOURCES & set(Path(name).parts)}
+    paths = {Path(name) for name in names}
+    paths = {path for path in paths if path.parts[0] not in BUILT_AT_ROOT and
+             not NOT_SOURCES & set(path.parts)}
     return sorted(path for path in paths
                   if (root / path).is_symlink() or (root / path).is_file())
 
