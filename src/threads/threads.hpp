@@ -85,6 +85,10 @@ TALUS_USUAL bool watch_thread(ThreadCache& cache) noexcept {
 }
 
 TALUS_HOOK ThreadCache* cache_of_new_thread(ThreadContext&) noexcept {
+  // The caller looked at the context of a new thread, and a call in between made the cache. A
+  // second cache would keep the address of this_context when the thread is gone.
+  ThreadContext& now = current_context();
+  if (TALUS_UNLIKELY(!is_of_new_thread(now))) return cache_behind(now);
   if (environ != nullptr) configure_process();
   if (TALUS_UNLIKELY(options.mode == HeapMode::checked)) checked::begin();
   if (TALUS_UNLIKELY(options.mode == HeapMode::hardened)) hardened::begin();

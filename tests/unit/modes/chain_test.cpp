@@ -76,6 +76,32 @@ TEST_F(ChainTest, MappedBlocksAreCountedOnce) {
   EXPECT_EQ(record.diverted, 1u);
 }
 
+// A second one would never end: another thread would write to the memory of a thread that is gone.
+TEST_F(ChainTest, AThreadHasOneCacheWhateverItsFirstCallIs) {
+  const auto caches_in_use = [] {
+    Held held{registry.lock};
+    return registry.cache_count;
+  };
+  void* const sized = allocate(100);
+  void* const aligned = allocate_aligned(64, 100);
+  const size_t before = caches_in_use();
+  size_t during = 0;
+  test::on_threads(1, [&](size_t) {
+    free_block(sized, FreeCall{CallKind::c, 100});
+    during = caches_in_use();
+  });
+  EXPECT_EQ(during, before + 1);
+  EXPECT_EQ(caches_in_use(), before);
+  test::on_threads(1, [&](size_t) {
+    ThreadContext& first = current_context();
+    ASSERT_TRUE(is_of_new_thread(first));
+    ThreadCache* const cache = cache_behind(first);
+    EXPECT_EQ(cache_behind(first), cache) << "of a caller that looked before";
+    free_block(aligned);
+  });
+  EXPECT_EQ(caches_in_use(), before);
+}
+
 // Each block is one of these; a resize ends the old one.
 TEST_F(ChainTest, EachCallIsSeenOnce) {
   void* block = allocate_zeroed(1000);
