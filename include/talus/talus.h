@@ -376,7 +376,7 @@ TALUS_API int talus_heap_walk(talus_heap* heap, talus_heap_visitor visitor,
 
 /* Where the memory of a heap is, all at one moment. */
 typedef struct talus_heap_numbers {
-  size_t live_bytes; /* usable sizes of the blocks that the program holds */
+  size_t live_bytes; /* of blocks that the program holds; hardened: with their trailers */
   size_t live_blocks;
   size_t slab_bytes; /* addresses for small blocks, live and free */
   size_t slabs;

@@ -29,6 +29,9 @@ struct SpecialOperations {
                       bool& is_at_limit) noexcept = nullptr;
   // The handle of the instance that owns the block. Null for blocks outside instances.
   uintptr_t (*instance)(SpecialBlock& block) noexcept = nullptr;
+  // Resizes the block where it is. False: it cannot, and is untouched. The member is null for
+  // blocks that keep their size: they hold what is not more.
+  bool (*resize_in_place)(SpecialBlock& block, size_t bytes) noexcept = nullptr;
   // Are blocks as large as those of slabs, so that a resize keeps them where it would keep those?
   // The block ends where the request ends otherwise.
   bool are_sizes_of_classes = false;

@@ -71,7 +71,8 @@ inline void read_slab(const Slab& slab, AreaFacts& area) noexcept {
   area.block_bytes = slab.block_bytes;
   area.block_count = slab.block_count;
   area.live_count = slab.block_count - slab.free_count;
-  for (size_t word = 0; word < slab.bitmap_words; word++) {
+  // A slab with a guard page has fewer blocks than its class, and may have words without blocks.
+  for (size_t word = 0; word * 64 < slab.block_count; word++) {
     area.live_bits[word] = ~slab.free_bits()[word] & low_bits(slab.block_count - word * 64);
   }
 }

@@ -33,11 +33,12 @@ namespace talus::core::hardened {
 inline constexpr size_t resize_look_bytes = 64;
 
 // Gives access to pages behind a live block, or takes it away. The caller alone resizes the block.
+// A block between guards keeps its pages when it shrinks.
 inline bool set_pages(Held<SpaceLock>& held, mapped::MappedBlock& block, size_t page_bytes) noexcept
     TALUS_REQUIRES(space.lock()) {
   const size_t before = block.page_bytes;
   if (page_bytes == before) return true;
-  if (block.has_guards) return false;  // its slot is one slice, and the block small
+  if (block.has_guards) return page_bytes < before;  // its slot is one slice, and the block small
   if (page_bytes > before) {
     void* const at = mapped::to_pointer(block.pages + before);
     if (!mapped::take_beside(held, page_bytes - before)) return false;
@@ -57,14 +58,15 @@ inline bool set_pages(Held<SpaceLock>& held, mapped::MappedBlock& block, size_t 
 // as zero, what lies behind it has the pattern again.
 TALUS_APART bool resize_in_slot(mapped::MappedBlock& block, size_t bytes) noexcept {
   const size_t page = os::page_bytes();
-  if (bytes <= small_bytes_max || bytes > mapped::bytes_max) return false;
+  if (bytes > mapped::bytes_max) return false;
   const uintptr_t end = block.start + bytes, before = block.end();
   if (end > block.slot + block.slices * slice_bytes - page) return false;
+  const uintptr_t used_end = bytes == 0 ? end + 1 : end;  // at least a page stays
   const uintptr_t pages_before = block.pages_end();
   {
     Held held{space.lock()};
     if (block.state != mapped::State::live) return false;
-    if (!set_pages(held, block, round_up(end, page) - block.pages)) return false;
+    if (!set_pages(held, block, round_up(used_end, page) - block.pages)) return false;
     special_pool.live_bytes += bytes - block.bytes;
     block.bytes = bytes;
   }
@@ -85,7 +87,8 @@ TALUS_APART void* reallocate_large(SpecialBlock& special, void* pointer, size_t 
   auto& block = static_cast<mapped::MappedBlock&>(special);
   const size_t before = mapped::usable_bytes_of_mapped(special, pointer, "realloc");
   mapped::prove_pattern(block, resize_look_bytes);
-  if (resize_in_slot(block, bytes)) return pointer;
+  // A small one becomes an ordinary block.
+  if (bytes > small_bytes_max && resize_in_slot(block, bytes)) return pointer;
   const bool grows = bytes > before && bytes > medium_bytes_max;
   const size_t asked = grows && bytes <= mapped::bytes_max / 2 ? 2 * bytes : bytes;
   void* moved = make_by_mode({asked, block_alignment, 0});
@@ -99,8 +102,15 @@ TALUS_APART void* reallocate_large(SpecialBlock& special, void* pointer, size_t 
   free_special(pointer);
   return moved;
 }
-inline constexpr SpecialOperations large_operations = {
-    mapped::free_mapped, mapped::usable_bytes_of_mapped, reallocate_large};
+// talus_expand, and a realloc to fewer bytes that finds no memory.
+TALUS_APART bool resize_in_place(SpecialBlock& special, size_t bytes) noexcept {
+  auto& block = static_cast<mapped::MappedBlock&>(special);
+  mapped::prove_pattern(block, resize_look_bytes);
+  return resize_in_slot(block, bytes);
+}
+inline constexpr SpecialOperations large_operations = {mapped::free_mapped,
+                                                       mapped::usable_bytes_of_mapped,
+                                                       reallocate_large, nullptr, resize_in_place};
 
 // Resizes a block whose last page stays the last one: growth by little is mostly this. False: it is
 // no such case, and nothing changed.

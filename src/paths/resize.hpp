@@ -91,9 +91,9 @@ inline size_t usable_bytes_in(const Slab& slab, const void* pointer, const char*
 // What is known about a live block. Reports any other pointer, with the name `call`.
 struct BlockFacts {
   size_t usable_bytes = 0;
-  LargeBlock* large = nullptr;  // null: a small one, or special
-  bool is_special = false;      // and not as large as a block of a slab
-  HeapId owner = HeapId::none;  // of a large one: only if that is an instance
+  LargeBlock* large = nullptr;      // null: a small one, or special
+  SpecialBlock* special = nullptr;  // null: large, small, or as large as a block of a slab
+  HeapId owner = HeapId::none;      // of a large one: only if that is an instance
 };
 
 TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
@@ -102,14 +102,15 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
   if (word.is_slab()) {
     const Slab& slab = prove_slab(pointer, call);
     // A copy from the middle of a block would read behind its end.
-    return {usable_bytes_in(slab, pointer, call), nullptr, false, word.owner()};
+    return {usable_bytes_in(slab, pointer, call), nullptr, nullptr, word.owner()};
   }
   if (is_special(word)) {
-    return {usable_bytes_of_special(pointer, call), nullptr, !has_size_of_class(pointer)};
+    const size_t usable = usable_bytes_of_special(pointer, call);
+    return {usable, nullptr, has_size_of_class(pointer) ? nullptr : special_of(pointer)};
   }
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);
-  return {large.usable_bytes, &large, false, owner_of_large(word)};
+  return {large.usable_bytes, &large, nullptr, owner_of_large(word)};
 }
 
 // A checked instance's block that is in its slab is not the program's. Reports it.
@@ -203,7 +204,7 @@ inline bool resize_large(const BlockFacts& facts, size_t bytes) noexcept {
 
 // Resizes the block in place; false: it cannot. No mode is told of the block.
 inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
-  if (facts.is_special) return bytes == facts.usable_bytes;
+  if (facts.special != nullptr) return bytes == facts.usable_bytes;
   if (facts.large == nullptr || facts.large->front_bytes != 0) {
     return fits_without_waste(facts.usable_bytes, bytes);
   }
@@ -212,6 +213,10 @@ inline bool resize_in_place(const BlockFacts& facts, size_t bytes) noexcept {
 
 // Makes the block hold `bytes` in place; returns what a large one no longer needs.
 inline bool expand_to(const BlockFacts& facts, size_t bytes) noexcept {
+  if (TALUS_UNLIKELY(facts.special != nullptr)) {
+    const auto resize = facts.special->operations().resize_in_place;
+    if (resize != nullptr) return resize(*facts.special, bytes);
+  }
   if (facts.large == nullptr || facts.large->front_bytes != 0) return bytes <= facts.usable_bytes;
   // A range of its own, for its alignment, that holds little.
   if (bytes <= facts.usable_bytes && facts.usable_bytes <= small_bytes_max) return true;
@@ -285,8 +290,8 @@ TALUS_APART void* move_to_mode(ThreadCache* cache, const BlockFacts& facts, void
 // The same as reallocate_once(). Observers are told around it.
 TALUS_USUAL void* reallocate_untold(ThreadCache* cache, const BlockFacts& facts, void* pointer,
                                     size_t bytes, bool& is_at_limit) noexcept {
-  if (TALUS_UNLIKELY(facts.is_special)) {
-    SpecialBlock& block = *special_of(pointer);
+  if (TALUS_UNLIKELY(facts.special != nullptr)) {
+    SpecialBlock& block = *facts.special;
     if (block.operations().reallocate != nullptr) {
       return block.operations().reallocate(block, pointer, bytes, is_at_limit);
     }

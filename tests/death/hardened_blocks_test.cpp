@@ -351,48 +351,12 @@ TEST(HardenedFault, ASizeThatWasNotRequested) {
   EXPECT_HARD_STOP(text("20", "300000"), api::delete_block<CallKind::one>(hard_block(300000), 20));
 }
 
-// What a right program does, alone in the mode and beside others.
-void call_rightly() {
-  for (int i = 0; i < 3000; i++) {
-    const size_t bytes = static_cast<size_t>(i) * 37 % 9000;
-    api::free_sized(hide(api::malloc(bytes)), bytes);
-    api::delete_block<CallKind::one>(hide(api::new_block<CallKind::one>(bytes)), bytes);
-    char* block = static_cast<char*>(hide(api::calloc(1, bytes)));
-    for (size_t at_byte = 0; at_byte < bytes; at_byte++) {
-      if (block[at_byte] != 0) _exit(1);
-    }
-    memset(block, 'A', api::malloc_usable_size(block));
-    block = static_cast<char*>(hide(api::realloc(block, bytes + 3)));
-    memset(block, 'B', bytes + 3);
-    block = static_cast<char*>(hide(api::realloc(block, 2 * bytes + 1)));
-    memset(block, 'C', 2 * bytes + 1);
-    on_another_thread([block] { api::free(block); });
-    void* aligned = hide(api::aligned_alloc(256, bytes));
-    memset(aligned, 'D', bytes);
-    api::free(aligned);
-    void* placed = hide(api::memalign_at(64, 32, bytes));
-    memset(placed, 'E', bytes);
-    api::free(placed);
-  }
-}
-TEST(HardenedFault, RightCallsPass) {
-  EXPECT_HARD_PASS(call_rightly());
-  EXPECT_HARD_PASS({
-    options.check_kinds = true;
-    call_rightly();
-  });
-  EXPECT_HARD_PASS({
-    begin_mode(counting::mode);
-    call_rightly();
-    const counting::Counts counts = counting::collect();
-    if (counts.live_bytes > 1 << 20) _exit(2);  // a free counts the bytes that the allocation did
-  });
-  EXPECT_HARD_PASS({
-    FillChoice choice;
-    choice.on_free.is_on = true;
-    choice.on_free.byte = 0x5a;
-    fill::begin(choice);
-    call_rightly();
+TEST(HardenedFault, BehindASizeThatWasGivenInPlace) {
+  EXPECT_HARD_STOP(write_behind_text() + "|talus: write at .* bytes behind the block.*\n", {
+    char* block = static_cast<char*>(hide(api::memalign_at(4096, 32, 900)));
+    if (api::expand_in_place(block, 200) != block) _exit(1);
+    block[200] = 'A';
+    api::free(block);
   });
 }
 
