@@ -13,6 +13,11 @@
 namespace fuzz {
 namespace {
 
+// What pvalloc asks for.
+size_t whole_pages(size_t bytes) {
+  return bytes == 0 ? 4 * kib : (bytes + 4 * kib - 1) / (4 * kib) * (4 * kib);
+}
+
 Given ordinary_block() {
   Given given;
   const size_t bytes = given.bytes = draw_size();
@@ -171,6 +176,7 @@ Given aligned_block() {
     case 5:
       given.call = "pvalloc";
       given.alignment = 4 * kib;
+      given.bytes = whole_pages(bytes);
       given.block = called([&] { return pvalloc(bytes); });
       break;
     case 6:
@@ -306,6 +312,7 @@ void allocate_senseless() {
       given.block = called([&] { return talus_memalign_at(4096, 16, bytes); });
       break;
     case 7:
+      given.bytes = whole_pages(bytes);
       given.block = called([&] { return pvalloc(bytes); });
       break;
     case 8:

@@ -43,6 +43,7 @@ const char* free_by_resizing(const Place& place) {
 }
 
 const char* free_by_size(const Place& place) {
+  note(place.call, place.block, place.bytes, place.alignment, nullptr);  // such a call may stop
   switch (draw(5)) {
     case 0:
       called([&] { free_sized(place.block, place.bytes); });

@@ -77,6 +77,15 @@ def checked(draw):
     draw.option("TALUS_PRINT_STATS", ["/dev/null"], 0.3)
 
 
+def hardened(draw):
+    """Nothing may stop here, either: freed blocks wait, are zero, and come back in random order."""
+    draw.environment["TALUS_MODE"] = "hardened"
+    draw.settings["hardened"] = 1
+    draw.option("TALUS_QUARANTINE_BYTES", ["0", "1M", "64K"], 0.3)
+    draw.option("TALUS_THREAD_QUARANTINE_BYTES", ["0", "4K", "256K"], 0.3)
+    draw.option("TALUS_PRINT_STATS", ["/dev/null"], 0.3)
+
+
 def preallocated(draw):
     draw.option("TALUS_PROVIDER", [f"prealloc:{room},fallback={falls_back}"
                                    for room in ("64M", "200M", "8M") for falls_back in (0, 1)])
@@ -120,7 +129,7 @@ def alone(draw):
 def mixed(draw):
     """Several of the others at the same time."""
     draw.memory_is_short(40)
-    base = draw.random.choice([plain, counted, mapped, checked, preallocated, file])
+    base = draw.random.choice([plain, counted, mapped, checked, hardened, preallocated, file])
     base(draw)
     draw.memory_is_short(40)
     for shortage in draw.random.sample([limits, addresses, refusals], draw.random.choice([1, 2])):
@@ -131,11 +140,12 @@ def mixed(draw):
 
 
 KINDS = {kind.__name__: kind for kind in (
-    plain, counted, mapped, checked, preallocated, file, limits, addresses, alone, refusals, mixed)}
+    plain, counted, mapped, checked, hardened, preallocated, file, limits, addresses, alone,
+    refusals, mixed)}
 # Kinds that have found most come more often.
 KIND_OF_SEED = [
-    "plain", "counted", "mapped", "checked", "preallocated", "file", "limits", "addresses", "alone",
-    "mixed", "refusals", "mixed", "mixed", "file", "mapped"]
+    "plain", "counted", "mapped", "checked", "hardened", "preallocated", "file", "limits",
+    "addresses", "alone", "mixed", "refusals", "mixed", "hardened", "mixed", "file", "mapped"]
 
 
 def kind_of(seed):

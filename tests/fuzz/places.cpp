@@ -93,6 +93,7 @@ void settle(Place& place, const Given& given, Owner owner, int number) {
   }
   expect_zero(given.block, 0, given.is_zero_whole ? usable : given.zero_bytes, given.call);
   place.block = given.block;
+  place.call = given.call;
   place.bytes = given.bytes;
   place.alignment = alignment;
   place.is_cleared = given.is_cleared;

@@ -27,7 +27,8 @@ struct Place {
 
   // For the thread that holds the lock.
   void* block = nullptr;
-  size_t bytes = 0;  // as asked for
+  const char* call = "";  // that gave it, or resized it last
+  size_t bytes = 0;       // as asked for
   size_t usable = 0;
   size_t alignment = 16;
   Contents contents;

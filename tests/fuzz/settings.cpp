@@ -44,6 +44,7 @@ const Row rows[] = {
     {"refused_calls", &settings.refused_calls},
     {"may_fail", &settings.may_fail},
     {"mapped", &settings.mapped},
+    {"hardened", &settings.hardened},
     {"resident", &settings.resident},
     {"backtraces", &settings.backtraces},
 };
