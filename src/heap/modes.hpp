@@ -69,6 +69,9 @@ struct Mode {
   // The result of that. The block `before` had `usable` bytes. Null: it lives on as it was.
   void (*end_resize)(ModeThread thread, void* before, size_t usable, void* block,
                      size_t bytes) noexcept = nullptr;
+  // Does the mode know of no block in a slab outside instances? Then a resize that keeps such a
+  // block in place need not be told. Asked of modes that make do with two-sided lists.
+  bool is_without_slabs = false;
   // In a resize: these bytes of the old block are read no more, and go. They were copied to the new
   // block, or a smaller size cuts them off.
   void (*note_cut)(ModeThread thread, void* at, size_t bytes) noexcept = nullptr;
@@ -110,8 +113,9 @@ struct ModeChain {
   Atomic<uint32_t> shared_on;                        // a bit a place
   // Of these, the ones that make blocks, and the ones that divert them. For a quick no.
   Atomic<uint32_t> shared_making, shared_diverting;
-  Atomic<const Mode*> shared_alone;  // the only mode that is on, if it has ways of its own
-  Atomic<bool> shared_is_partial;    // a thread had no memory for a context, and is in no mode
+  Atomic<const Mode*> shared_alone;      // the only mode that is on, if it has ways of its own
+  Atomic<bool> shared_is_partial;        // a thread had no memory for a context, and is in no mode
+  Atomic<bool> shared_is_without_slabs;  // all that are on are (Mode::is_without_slabs)
 
   bool is_empty() const noexcept { return shared_on.load_acquire() == 0; }
 };

@@ -175,15 +175,18 @@ inline void look_again(ThreadCache& cache) noexcept {
 inline void set_bits(uint32_t on) noexcept {
   TALUS_ASSERT(registry.lock.is_own() && on < 1u << modes_max);
   uint32_t making = 0, diverting = 0;
+  bool is_without_slabs = true;
   for (uint32_t left = on; left != 0; left &= left - 1) {
     const Mode& mode = *process_modes.shared_modes[lowest_bit(left)].load_own();
     if (mode.allocate != nullptr) making |= left & (~left + 1);
     if (mode.divert != nullptr) diverting |= left & (~left + 1);
+    is_without_slabs = is_without_slabs && mode.is_without_slabs;
   }
   const bool is_alone = on != 0 && (on & (on - 1)) == 0;
   const Mode* alone = is_alone ? process_modes.shared_modes[lowest_bit(on)].load_own() : nullptr;
   if (alone != nullptr && alone->allocate_alone == nullptr) alone = nullptr;
   process_modes.shared_alone.store_release(alone);
+  process_modes.shared_is_without_slabs.store_release(is_without_slabs);
   process_modes.shared_on.store_release(on);
   process_modes.shared_making.store_release(making);
   process_modes.shared_diverting.store_release(diverting);

@@ -32,7 +32,7 @@
 #include "cache/idle_caches.hpp"
 #include "paths/alloc_slow.hpp"
 #include "paths/free_slow.hpp"
-#include "paths/resize.hpp"
+#include "paths/stays.hpp"
 #include "modes/chain.hpp"
 
 namespace talus::core::checked {

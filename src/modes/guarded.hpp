@@ -153,6 +153,7 @@ TALUS_APART void fill_mode(Mode& mode) noexcept {
   mode.blocks_until_event = blocks_until_guarded;
   mode.note_blocks = note_blocks;
   mode.allocate = allocate;
+  mode.is_without_slabs = true;
 }
 
 // Prepares the mode, once; begin_mode() or switch_on() switches it on. It walks by the rules of the

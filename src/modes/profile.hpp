@@ -23,6 +23,7 @@
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "sync/ranked_lock.hpp"
+#include "unwind/last_walk.hpp"
 #include "unwind/modules.hpp"
 #include "unwind/stack_reader.hpp"
 #include "unwind/unwinder.hpp"
@@ -57,6 +58,7 @@ struct ThreadSamples {
   uint32_t class_made;   // one more than the class of a block made for a sample; 0: none
   uint32_t thread_id;    // of the thread that uses the cache; 0: not asked for yet
   unwind::StackBounds bounds;
+  unwind::LastWalk last_walk;
 };
 inline ThreadSamples& samples_of(ModeThread thread) noexcept {
   return *static_cast<ThreadSamples*>(thread.state);
@@ -141,7 +143,8 @@ TALUS_APART void keep_sample(ThreadSamples& own, const void* block, size_t bytes
   Sites& sites = *profile.sites;
   Stack stack;
   stack.tag = tags::current();
-  stack.count = profile.unwinder.walk(own.bounds, stack.frames, Stack::frames_max).frames;
+  stack.count =
+      profile.unwinder.walk(own.bounds, stack.frames, Stack::frames_max, &own.last_walk).frames;
   if (own.thread_id == 0) own.thread_id = os::System::thread_id();
   const uint64_t now = os::System::now_ns();
   {
@@ -230,6 +233,7 @@ TALUS_APART void fill_mode(Mode& mode) noexcept {
   mode.blocks_until_event = blocks_until_sample;
   mode.note_blocks = note_blocks;
   mode.allocate = make_sampled;
+  mode.is_without_slabs = true;
   mode.end_thread = forget_thread;
   mode.renew_in_child = forget_thread;
 }

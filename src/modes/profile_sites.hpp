@@ -32,11 +32,21 @@ struct Stack {
   uintptr_t frames[frames_max];
 
   uint64_t hash() const noexcept {
-    uint64_t hash = count + (uint64_t{tag} << 32);
-    for (size_t i = 0; i < count; i++) {
-      hash = ((hash << 7 | hash >> 57) ^ frames[i]) * 0x9e3779b97f4a7c15u;
+    // Lanes, so that few multiplications wait for the one before.
+    uint64_t first = count + (uint64_t{tag} << 32), second = 1, third = 2;
+    size_t i = 0;
+    for (; i + 3 <= count; i += 3) {
+      first = mixed(first, frames[i]);
+      second = mixed(second, frames[i + 1]);
+      third = mixed(third, frames[i + 2]);
     }
-    return mix_bits(hash);
+    for (; i < count; i++) first = mixed(first, frames[i]);
+    return mix_bits(mixed(mixed(first, second), third));
+  }
+
+ private:
+  static uint64_t mixed(uint64_t hash, uint64_t word) noexcept {
+    return ((hash << 7 | hash >> 57) ^ word) * 0x9e3779b97f4a7c15u;
   }
 };
 

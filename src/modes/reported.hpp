@@ -102,9 +102,9 @@ constexpr Mode make_mode() noexcept {
   return mode;
 }
 inline constexpr Mode mode = make_mode();
-inline constexpr ModeChain chain{{Atomic<const Mode*>{&mode}}, Atomic<uint32_t>{1},
-                                 Atomic<uint32_t>{1},          Atomic<uint32_t>{1},
-                                 Atomic<const Mode*>{nullptr}, Atomic<bool>{false}};
+inline constexpr ModeChain chain{
+    {Atomic<const Mode*>{&mode}}, Atomic<uint32_t>{1}, Atomic<uint32_t>{1}, Atomic<uint32_t>{1},
+    Atomic<const Mode*>{nullptr}, Atomic<bool>{false}, Atomic<bool>{false}};
 inline constexpr ContextOperations context_operations = {cache_of_mode_context, &chain};
 TALUS_CONSTINIT inline ModeContext context;
 

@@ -21,7 +21,6 @@
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
-#include "heap/large_state.hpp"
 #include "heap/modes.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/special.hpp"
@@ -39,6 +38,7 @@
 #include "paths/free_slow.hpp"
 #include "paths/instance_blocks.hpp"
 #include "paths/instance_region.hpp"
+#include "paths/stays.hpp"
 
 namespace talus::core {
 
@@ -314,25 +314,12 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
   return moved;
 }
 
-// Does the live block that starts there fit `bytes` without any change, so that
-// resize_large_in_place() would do nothing? Answers no when in doubt.
-TALUS_FAST bool stays_as_it_is(const LargeBlock& large, uintptr_t address, size_t bytes) noexcept {
-  if (large.base != address || large.state.load_hint() != LargeState::live) return false;
-  const size_t usable = large.usable_bytes;
-  // For sizes above `usable` the difference wraps and is large; `usable` is at least a page.
-  return usable - bytes < os::page_bytes_if_known() && bytes > small_bytes_max &&
-         large.front_bytes == 0;
-}
-
-// For a thread in one mode alone.
-TALUS_APART bool stays_by_mode(void* pointer, size_t bytes, const ThreadContext& context) noexcept {
-  const Mode* mode = mode_alone(context);
-  return mode != nullptr && mode->stays_alone(pointer, bytes);
-}
-
 TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
   const ThreadContext& context = current_context();
-  if (context.operations != nullptr && stays_by_mode(pointer, bytes, context)) return pointer;
+  if (context.operations != nullptr &&
+      (stays_by_mode(pointer, bytes, context) || stays_by_sides(pointer, bytes, context))) {
+    return pointer;
+  }
   void* moved = allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
     return reallocate_once(pointer, bytes, is_at_limit);
   });

@@ -16,6 +16,7 @@
 #include "os/os.hpp"
 #include "unwind/cfi_find.hpp"
 #include "unwind/cfi_rule.hpp"
+#include "unwind/last_walk.hpp"
 #include "unwind/modules.hpp"
 #include "unwind/rule.hpp"
 #include "unwind/rule_table.hpp"
@@ -64,6 +65,7 @@ class Unwinder {
     tables_ = static_cast<UnwindTables*>(memory);  // all zero, which is their first state
     tables_->rules.begin(rules);
     renew_list();
+    learn_lasting();
     return true;
   }
   // Gives the memory back. No thread walks.
@@ -84,9 +86,12 @@ class Unwinder {
 
   // Writes the return addresses of the calling thread, the innermost first. Where a signal came
   // between two instructions, the address is one more, so each address less 1 is in its function.
-  TALUS_APART Walk walk(StackBounds& bounds, uintptr_t* addresses, size_t count_max) noexcept {
+  // Frames that were in the last walk of the thread, if it keeps that, are found sooner.
+  TALUS_APART Walk walk(StackBounds& bounds, uintptr_t* addresses, size_t count_max,
+                        LastWalk* last = nullptr) noexcept {
     const arch::Registers here = arch::current_registers();
-    return walk_from(here, bounds, addresses, count_max);
+    Recall recall(last);
+    return walk_from(here, bounds, addresses, count_max, recall);
   }
 
   // Rules that were made from tables, and those of them that found no room.
@@ -105,63 +110,94 @@ class Unwinder {
 
   // The frame of `here` is the caller's own, and left out.
   TALUS_FAST Walk walk_from(const arch::Registers& here, StackBounds& bounds, uintptr_t* addresses,
-                            size_t count_max) noexcept {
+                            size_t count_max, Recall& recall) noexcept {
     TALUS_ASSERT(tables_ != nullptr);
     StackReader stack(bounds, here.sp);
     Position position;
     position.at = here;
     Walk walk;
+    Notes notes{addresses, 0, count_max};
     while (step(position, stack, walk.end) && position.at.pc != 0) {
-      walk.end = follow_plain(position, stack, addresses, walk.frames, count_max);
-      const bool is_over = walk.end == WalkEnd::depth || walk.end == WalkEnd::bad_stack;
-      if (is_over || position.at.pc == 0) return walk;
+      walk.end = follow_plain(position, stack, notes, recall);
+      if (walk.end == WalkEnd::depth || walk.end == WalkEnd::bad_stack) break;
+      if (position.at.pc == 0) break;
     }
-    if (position.at.pc == 0) walk.end = WalkEnd::outermost;
+    walk.frames = notes.count;
+    const bool is_over = walk.end == WalkEnd::depth || walk.end == WalkEnd::bad_stack;
+    if (position.at.pc == 0 && !is_over) walk.end = WalkEnd::outermost;
     return walk;
   }
 
+  // Where the addresses go.
+  struct Notes {
+    uintptr_t* addresses;
+    size_t count, count_max;
+  };
+
   // Notes the position, and goes on while frames are plain and their rules are known. depth or
   // bad_stack: the walk ends. Else the next frame needs more.
-  TALUS_FAST WalkEnd follow_plain(Position& position, StackReader& stack, uintptr_t* addresses,
-                                  size_t& frames, size_t count_max) noexcept {
-    uintptr_t pc = position.at.pc, sp = position.at.sp, fp = position.at.fp;
-    const Module module = position.module;
-    const Generation generation = position.generation;
+  TALUS_FAST WalkEnd follow_plain(Position& position, StackReader& stack, Notes& notes,
+                                  Recall& recall) noexcept {
+    uintptr_t &pc = position.at.pc, &sp = position.at.sp, &fp = position.at.fp;
     const RuleTable& rules = tables_->rules;
-    uintptr_t before = position.is_exact ? 0 : 1;  // from the code to pc
-    size_t noted = frames;
-    WalkEnd end = WalkEnd::outermost;
-    for (;;) {
-      if (noted == count_max) {
-        end = WalkEnd::depth;
-        break;
+    while (pc != 0) {
+      if (notes.count == notes.count_max) return WalkEnd::depth;
+      notes.addresses[notes.count++] = position.code() + 1;
+      KnownFrame& frame = recall.note(sp, fp);
+      const uintptr_t code = position.code();
+      if (TALUS_UNLIKELY(!position.module.has(code)) && !enter_module(position, code)) break;
+      if (position.generation == Generation::none) break;
+      frame.key = RuleTable::key_of(code, position.generation);
+      if (const KnownFrame* known = recall.find(frame)) {
+        position.is_exact = false;
+        if (!follow_known(position, stack, notes, recall, known)) return WalkEnd::bad_stack;
+        continue;
       }
-      addresses[noted++] = pc + 1 - before;
-      const uintptr_t code = pc - before;
-      if (!module.has(code) || generation == Generation::none) break;
-      const uint64_t packed = rules.find(RuleTable::key_of(code, generation));
+      const uint64_t packed = rules.find(frame.key);
       if (TALUS_UNLIKELY(!FrameRule::is_plain(packed))) break;
       const uintptr_t cfa =
           (FrameRule::is_by_fp(packed) ? fp : sp) + FrameRule::cfa_offset_of(packed);
       uintptr_t caller = 0;
-      const bool is_read = stack.read(cfa + FrameRule::return_offset_of(packed), caller) &&
-                           (!FrameRule::has_fp_at_cfa(packed) ||
-                            stack.read(cfa + FrameRule::fp_offset_of(packed), fp));
-      if (TALUS_UNLIKELY(cfa - arch::cfa_above_sp <= sp || !is_read)) {
-        end = WalkEnd::bad_stack;
-        break;
-      }
+      const bool has_fp = FrameRule::has_fp_at_cfa(packed);
+      frame.return_place = cfa + FrameRule::return_offset_of(packed);
+      frame.fp_place = has_fp ? cfa + FrameRule::fp_offset_of(packed) : 0;
+      const bool is_read =
+          stack.read(frame.return_place, caller) && (!has_fp || stack.read(frame.fp_place, fp));
+      if (TALUS_UNLIKELY(cfa - arch::cfa_above_sp <= sp || !is_read)) return WalkEnd::bad_stack;
       pc = arch::code_address(caller);
       sp = cfa - arch::cfa_above_sp;
-      before = 1;
-      if (pc == 0) break;
+      position.is_exact = false;
     }
-    frames = noted;
+    return WalkEnd::outermost;
+  }
+
+  // The same from a frame of the last walk on, which is noted, as long as frames are those of the
+  // last walk. False: a word cannot be read.
+  TALUS_FAST bool follow_known(Position& position, StackReader& stack, Notes& notes, Recall& recall,
+                               const KnownFrame* known) noexcept {
+    const Module module = position.module;
+    const Generation generation = position.generation;
+    uintptr_t fp = position.at.fp, pc = 0, *to = notes.addresses + notes.count;
+    uintptr_t* const to_end = notes.addresses + notes.count_max;
+    bool is_read = false;
+    recall.begin_run(known);
+    for (;;) {
+      is_read = stack.read(known->return_place, pc) &&
+                (known->fp_place == 0 || stack.read(known->fp_place, fp));
+      known++;
+      if (TALUS_UNLIKELY(!is_read)) break;
+      pc = arch::code_address(pc);
+      if (TALUS_UNLIKELY(!module.has(pc - 1)) || to == to_end) break;
+      const uint64_t key = RuleTable::key_of(pc - 1, generation);
+      if (key != known->key || fp != known->fp || !Recall::is_known(known)) break;
+      *to++ = pc;
+    }
+    recall.end_run(known);
+    notes.count = static_cast<size_t>(to - notes.addresses);
     position.at.pc = pc;
-    position.at.sp = sp;
+    position.at.sp = known->sp;
     position.at.fp = fp;
-    position.is_exact = before == 0;
-    return end;
+    return is_read;
   }
 
   // Goes to the caller, by any rule. False: there is none, or it is not found.
@@ -248,6 +284,15 @@ class Unwinder {
   }
 
   TALUS_APART bool enter_module(Position& position, uintptr_t code) noexcept {
+    for (const LastingModule& one : lasting_) {
+      if (!one.module.has(code)) continue;
+      position.module = one.module;
+      position.generation = one.generation;
+      return true;
+    }
+    return find_module(position, code);
+  }
+  bool find_module(Position& position, uintptr_t code) noexcept {
     Module found;
     FoundObject object{};
     if (libc_.find_object != nullptr &&
@@ -262,6 +307,19 @@ class Unwinder {
     if (!found.has(code)) return false;
     position.generation = tables_->generations.of(found);
     return true;
+  }
+
+  // The program and libc stay where they are, so libc need not be asked again.
+  void learn_lasting() noexcept {
+    if (libc_.find_object == nullptr) return;
+    const uintptr_t codes[] = {os::System::program_image(),
+                               os::System::libc_function("__libc_start_main")};
+    static_assert(sizeof codes / sizeof *codes == sizeof lasting_ / sizeof *lasting_);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+      Position position;
+      if (codes[i] == 0 || !find_module(position, codes[i])) continue;
+      lasting_[i] = {position.module, position.generation};
+    }
   }
 
   // Is this the code by which a signal handler returns to the kernel? Some kernels and libcs have
@@ -279,9 +337,15 @@ class Unwinder {
     return reader.is_good();
   }
 
+  struct LastingModule {
+    Module module;
+    Generation generation = Generation::none;
+  };
+
   UnwindTables* tables_ = nullptr;
   size_t bytes_ = 0;  // of the tables
   LibcOfModules libc_;
+  LastingModule lasting_[2];  // constant from begin() on
   Atomic<uint64_t> shared_rules_made_, shared_rules_lost_;
 };
 

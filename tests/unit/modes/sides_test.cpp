@@ -239,6 +239,42 @@ TEST_F(SidesTest, EquationsHold) {
   EXPECT_TRUE(sides.is_sound());
 }
 
+size_t told_resizes = 0;
+void count_resize(ModeThread, void*, size_t, void*, size_t) noexcept { told_resizes++; }
+size_t any_number(ModeThread, ClassId) noexcept { return 1 << 20; }
+void note_nothing(ModeThread, ClassId, size_t) noexcept {}
+
+// A mode that knows of no block in a slab is not told of resizes in place there, unless another
+// mode is to be told.
+TEST_F(SidesTest, ResizesInPlaceAreToldWhereAModeNeedsThem) {
+  Mode mode;
+  mode.name = "counts resizes";
+  mode.end_resize = count_resize;
+  mode.blocks_until_event = any_number;
+  mode.note_blocks = note_nothing;
+  mode.is_without_slabs = true;
+  void* const block = make(200);
+  const auto told = [block](const Mode& one, bool is_alone) {
+    if (is_alone) switch_off(tallies::mode);
+    EXPECT_TRUE(switch_on(one));
+    free_block(make(1));  // comes back to a context with two sides
+    const size_t before = told_resizes;
+    EXPECT_EQ(reallocate(block, 201), block);
+    const bool has_sides = current_context().operations->has_sides;
+    switch_off(one);
+    if (is_alone) EXPECT_TRUE(switch_on(tallies::mode));
+    free_block(make(1));
+    EXPECT_TRUE(has_sides);
+    return told_resizes - before;
+  };
+  static Mode asks = mode, needs = mode;  // a place in the chain is for ever
+  needs.is_without_slabs = false;
+  EXPECT_EQ(told(asks, false), 1u) << "the other mode counts resizes";
+  EXPECT_EQ(told(asks, true), 0u);
+  EXPECT_EQ(told(needs, true), 1u);
+  free_block(block);
+}
+
 // A mode that needs each call closes the contexts, and both modes count on.
 TEST_F(SidesTest, AModeThatNeedsEachCall) {
   for (size_t i = 0; i < 1000; i++) free_block(make(100));

@@ -62,14 +62,22 @@ inline unwind::StackBounds& own_bounds() {
   return bounds;
 }
 
-// Walks both ways, and counts. Safe in handlers of signals.
+inline unwind::LastWalk& own_last_walk() {
+  static thread_local unwind::LastWalk last;
+  return last;
+}
+
+// Walks both ways, and counts. Safe in handlers of signals. A walk that recalls the last one finds
+// the same.
 struct Comparison {
   std::atomic<uint64_t> walks{0}, frames{0}, equal{0}, outermost{0};
   unwind::Unwinder* by = &unwinder();
 
   __attribute__((noinline)) void compare() {
     uintptr_t own[512], by_libgcc[512];
-    const unwind::Walk walk = by->walk(own_bounds(), own, 512);
+    const bool recalls = (walks & 1) != 0;
+    const unwind::Walk walk =
+        by->walk(own_bounds(), own, 512, recalls ? &own_last_walk() : nullptr);
     const size_t expected = walk_by_libgcc(by_libgcc, 512);
     // The first of libgcc is walk_by_libgcc; the first of both that stand for this function differ.
     walks++;
