@@ -86,6 +86,13 @@ def hardened(draw):
     draw.option("TALUS_PRINT_STATS", ["/dev/null"], 0.3)
 
 
+def profiled(draw):
+    """Sampled blocks lie apart, some of them between guards."""
+    draw.option("TALUS_PROFILE", ["1K", "16K", "512K"])
+    draw.option("TALUS_GUARD", ["16K", "256K", "16M"], 0.4)
+    draw.settings["guarded"] = int("TALUS_GUARD" in draw.environment)
+
+
 def preallocated(draw):
     draw.option("TALUS_PROVIDER", [f"prealloc:{room},fallback={falls_back}"
                                    for room in ("64M", "200M", "8M") for falls_back in (0, 1)])
@@ -129,7 +136,8 @@ def alone(draw):
 def mixed(draw):
     """Several of the others at the same time."""
     draw.memory_is_short(40)
-    base = draw.random.choice([plain, counted, mapped, checked, hardened, preallocated, file])
+    base = draw.random.choice([plain, counted, mapped, checked, hardened, profiled,
+                                      preallocated, file])
     base(draw)
     draw.memory_is_short(40)
     for shortage in draw.random.sample([limits, addresses, refusals], draw.random.choice([1, 2])):
@@ -140,12 +148,13 @@ def mixed(draw):
 
 
 KINDS = {kind.__name__: kind for kind in (
-    plain, counted, mapped, checked, hardened, preallocated, file, limits, addresses, alone,
-    refusals, mixed)}
+    plain, counted, mapped, checked, hardened, profiled, preallocated, file, limits, addresses,
+    alone, refusals, mixed)}
 # Kinds that have found most come more often.
 KIND_OF_SEED = [
-    "plain", "counted", "mapped", "checked", "hardened", "preallocated", "file", "limits",
-    "addresses", "alone", "mixed", "refusals", "mixed", "hardened", "mixed", "file", "mapped"]
+    "plain", "counted", "mapped", "checked", "hardened", "profiled", "preallocated", "file",
+    "limits", "addresses", "alone", "mixed", "refusals", "mixed", "hardened", "mixed", "file",
+    "mapped"]
 
 
 def kind_of(seed):

@@ -45,6 +45,7 @@ const Row rows[] = {
     {"may_fail", &settings.may_fail},
     {"mapped", &settings.mapped},
     {"hardened", &settings.hardened},
+    {"guarded", &settings.guarded},
     {"resident", &settings.resident},
     {"backtraces", &settings.backtraces},
 };

@@ -52,6 +52,7 @@ struct Settings {
   uint64_t may_fail = 0;    // any allocation, since memory is short
   uint64_t mapped = 0;      // TALUS_MODE is mapped or mapped-underrun
   uint64_t hardened = 0;    // TALUS_MODE is hardened
+  uint64_t guarded = 0;     // TALUS_GUARD is set
   uint64_t resident = 1;    // memory goes back at the end
   uint64_t backtraces = 0;  // of all threads by gdb, after a failure
 };
