@@ -42,9 +42,7 @@ TALUS_APART bool stays_by_sides(void* pointer, size_t bytes,
   if (!has_sides(context) || !context.operations->modes->shared_is_without_slabs.load_acquire()) {
     return false;
   }
-  PageMap::Place place;
-  if (!page_map.find_near(reinterpret_cast<uintptr_t>(pointer), place)) return false;
-  const auto [word, descriptor] = place.look();
+  const auto [word, descriptor] = page_map.look(reinterpret_cast<uintptr_t>(pointer));
   if (!word.is_slab() || is_instance(word.owner())) return false;
   const Slab& slab = *static_cast<Slab*>(descriptor);
   slab.prove(pointer);
