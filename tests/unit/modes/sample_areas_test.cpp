@@ -33,7 +33,8 @@ class SampleAreas : public testing::Test {
   void TearDown() override {
     EXPECT_EQ(in_space_bytes(), 0u);
     EXPECT_EQ(areas.used_units, 0u);
-    EXPECT_LE(areas.slices, sample_areas::area_slices_min) << "what is empty goes";
+    EXPECT_LE(areas.slices, sample_areas::area_slices_min)
+        << "an empty area goes back, but for a small one";
     EXPECT_EQ(test::live_bytes(), 0u);
     EXPECT_TRUE(test::space_is_sound());
   }
