@@ -262,7 +262,9 @@ TEST_F(SidesTest, ResizesInPlaceAreToldWhereAModeNeedsThem) {
     EXPECT_EQ(reallocate(block, 201), block);
     const bool has_sides = current_context().operations->has_sides;
     switch_off(one);
-    if (is_alone) EXPECT_TRUE(switch_on(tallies::mode));
+    if (is_alone) {
+      EXPECT_TRUE(switch_on(tallies::mode));
+    }
     free_block(make(1));
     EXPECT_TRUE(has_sides);
     return told_resizes - before;
