@@ -16,9 +16,10 @@ fn name(text: &str) -> CString {
 
 #[test]
 fn containers_and_threads_are_on_talus() {
+    // The other tests run beside this one. What they may free meanwhile is less than 10 MiB.
     let before = talus::stats().live_bytes;
     let held: Vec<u8> = vec![7; 50 << 20];
-    assert!(talus::stats().live_bytes >= before + held.len());
+    assert!(talus::stats().live_bytes >= before + held.len() - (10 << 20));
     let threads: Vec<_> = (0..4)
         .map(|number| {
             thread::spawn(move || {
