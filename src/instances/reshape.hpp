@@ -40,11 +40,10 @@ inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - slice_bytes || alignment > PTRDIFF_MAX / 2) return nullptr;
   if (alignment < block_alignment) alignment = block_alignment;
   if (bytes > small_bytes_max || alignment > small_bytes_max) {
-    const size_t needed = bytes == 0 ? 1 : bytes;
     const size_t usable = has_class(bytes, alignment)
                               ? size_class_row(class_of_aligned(bytes, alignment)).block_bytes
-                              : usable_bytes_of_large(needed);
-    const size_t whole = sizes_are_exact() ? needed : usable;
+                              : usable_bytes_of_large(bytes == 0 ? 1 : bytes);
+    const size_t whole = sizes_are_exact() ? bytes : usable;
     void* large =
         allocate_with(whole, [=]() noexcept { return allocate_zeroed_large(whole, alignment); });
     // The mode may leave the request to the heap; an ordinary block does not end where the request

@@ -35,6 +35,19 @@ TEST(HardenedCalls, TheSizeThatABlockWasGivenInPlace) {
   });
 }
 
+// An empty block at any alignment has no bytes, and a free may say so.
+void free_empty_blocks(size_t alignment) {
+  api::free_sized(hide(api::calloc_whole(alignment, 1, 0)), 0);
+  api::free_sized(hide(api::aligned_alloc(alignment, 0)), 0);
+}
+TEST(HardenedCalls, EmptyBlocksHaveNoBytes) {
+  EXPECT_HARD_PASS({
+    for (size_t alignment = 1; alignment <= size_t{1} << 22; alignment *= 2) {
+      free_empty_blocks(alignment);
+    }
+  });
+}
+
 // A slab with a guard page has fewer blocks than its class.
 void walk_blocks_of(size_t bytes) {
   talus_heap* const heap = api::heap_new(nullptr);
