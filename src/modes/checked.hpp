@@ -246,9 +246,7 @@ TALUS_APART void* allocate_alone(size_t bytes, ThreadContext& context) noexcept 
 // Most blocks grow by a few bytes and stay where they are.
 TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(block);
-  PageMap::Place place;
-  if (!page_map.find_near(address, place)) return false;
-  const auto [word, descriptor] = place.look();
+  const auto [word, descriptor] = page_map.look(address);
   if (word.is_slab()) {
     const Slab& slab = *static_cast<Slab*>(descriptor);
     if (bytes > slab.block_bytes || bytes < slab.least_bytes || slab.states == nullptr)

@@ -108,11 +108,10 @@ inline constexpr uint8_t given_with_trailer = BlockState::given | BlockState::wi
 // Most blocks grow by a few bytes and stay where they are. What a block has more is zero. Another
 // thread that frees the block meanwhile finds it freed.
 TALUS_APART bool stays_alone(void* block, size_t bytes) noexcept {
-  PageMap::Place place;
-  if (!page_map.find_near(reinterpret_cast<uintptr_t>(block), place)) return false;
-  if (is_special(place.word())) return stays_on_page(block, bytes);
-  if (!place.word().is_slab()) return false;
-  const Slab& slab = *static_cast<Slab*>(place.descriptor());
+  const auto [word, descriptor] = page_map.look(reinterpret_cast<uintptr_t>(block));
+  if (is_special(word)) return stays_on_page(block, bytes);
+  if (!word.is_slab()) return false;
+  const Slab& slab = *static_cast<Slab*>(descriptor);
   if (slab.states == nullptr || !slab.has_trailers) return false;
   if (bytes > slab.block_bytes - trailer_bytes || bytes < slab.least_bytes) return false;
   const uint32_t index = slab.prove(block);
@@ -186,14 +185,11 @@ TALUS_FAST void wait(WaitingBlock block, size_t block_bytes, uint64_t mixed, Thr
   if (TALUS_UNLIKELY(is_over)) free_surplus(cache, quarantine);
 }
 // A block that the short way has no code for: another heap's, a long one, one with long canary
-// bytes. What is not as it should be takes the usual way, which proves all of it again.
+// bytes, one beyond the page map's window. What is not as it should be takes the usual way, which
+// proves all of it again.
 TALUS_APART void free_oddly(void* block, ThreadContext& found) noexcept {
   auto& context = static_cast<ModeContext&>(found);
-  PageMap::Place place;
-  if (!page_map.find_near(reinterpret_cast<uintptr_t>(block), place)) {
-    return free_usual(block, context);
-  }
-  const auto [word, descriptor] = place.look();
+  const auto [word, descriptor] = page_map.look(reinterpret_cast<uintptr_t>(block));
   State* const state = state_at_hand(context);
   const bool is_usual = context.cache == nullptr || state == nullptr || !word.is_slab() ||
                         is_instance(word.owner()) ||
@@ -214,7 +210,7 @@ TALUS_FAST void free_alone_by(void* block, ThreadContext& found) noexcept {
   PageMap::Place place;
   // leaves: null, beyond the page map's window, no address of ours
   if (TALUS_UNLIKELY(!page_map.find_near(reinterpret_cast<uintptr_t>(block), place))) {
-    return free_usual(block, context);
+    return free_oddly(block, context);
   }
   const auto [word, descriptor] = place.look();
   State* const state = state_at_hand(context);

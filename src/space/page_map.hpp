@@ -170,7 +170,9 @@ class PageMap {
 
   // The same for any address.
   Found look(uintptr_t address) const noexcept {
-    return has_leaf(address) ? place_of(address).look() : Found{};
+    Place place;
+    if (TALUS_LIKELY(find_near(address, place))) return place.look();
+    return has_far_leaf(address) ? far_place_of(address).look() : Found{};
   }
 
   // The memory of the window, and of the leaf of an address beyond it.

@@ -6,9 +6,17 @@
 // the main thread.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
 #include "effort.hpp"
 #include "fake_os/sequence.hpp"
 #include "footprint.hpp"
+#include "modes/checked.hpp"
+#include "modes/hardened.hpp"
+#include "modes/hardened_large.hpp"
+#include "modes/mapped.hpp"
 
 namespace talus::core {
 namespace {
@@ -67,6 +75,53 @@ TEST(OddAddresses, BeyondTheWindowOfThePageMap) {
     EXPECT_EQ(run_at(base, next), "");
     expect_address_from(base);
   }
+}
+
+// Blocks of a mode that checks, one in a slab and a large one. The first mappings lie at `base`,
+// and these blocks beyond the window.
+void use_beyond_the_window(uint64_t base, bool (*stays)(void* block, size_t bytes)) {
+  os::fake_plan.map_base.store_relaxed(base + (uint64_t{1} << 40));
+  const auto is_far = [](const void* block) {
+    PageMap::Place place;
+    return !page_map.find_near(reinterpret_cast<uintptr_t>(block), place);
+  };
+  for (const size_t bytes : {size_t{10 * kib}, size_t{3 * mib}}) {
+    std::vector<void*> near;
+    void* far = allocate(bytes);
+    for (; far != nullptr && !is_far(far) && near.size() < 20000; far = allocate(bytes)) {
+      near.push_back(far);
+    }
+    test::require(far != nullptr && is_far(far), "a block beyond the window", near.size());
+    for (void* block : near) free_block(block);
+    std::memset(far, 1, bytes);
+    test::require(stays(far, bytes), "a block stays as it is", bytes);
+    const auto* contents = static_cast<const char*>(far);
+    test::require(contents[0] == 1 && contents[bytes - 1] == 1, "its contents stay", bytes);
+    free_block(far);
+    test::require(!stays(far, bytes), "a freed block is no block that stays", bytes);
+  }
+}
+
+TEST(OddAddresses, ModesKnowBlocksBeyondTheWindow) {
+  if (test::under_tsan || test::under_asan || test::may_be_emulated) GTEST_SKIP();
+  constexpr uint64_t base = uint64_t{1} << 38;
+  const std::string wrong_in_checked = test::run_in_child([] {
+    setenv("TALUS_MODE", "checked", 1);
+    os::fake_plan.map_base.store_relaxed(base);
+    free_block(allocate(1));
+    use_beyond_the_window(base, checked::stays_alone);
+  });
+  EXPECT_EQ(wrong_in_checked, "");
+  const std::string wrong_in_hardened = test::run_in_child([] {
+    setenv("TALUS_MODE", "hardened", 1);
+    os::fake_plan.map_base.store_relaxed(base);
+    free_block(allocate(1));
+    mapped::Settings settings;
+    settings.mappings = 5000;
+    mapped::prepare(settings, hardened::mode, hardened::large_operations);
+    use_beyond_the_window(base, hardened::stays_alone);
+  });
+  EXPECT_EQ(wrong_in_hardened, "");
 }
 
 TEST(OddAddresses, AboveThePageMapIsNoMemory) {
