@@ -300,6 +300,8 @@ TALUS_APART void note_kind(void* block, CallKind kind) noexcept {
   ModeContext* context = current_modes();
   if (context != nullptr && block != nullptr) tell_modes<&Mode::note_kind>(*context, block, kind);
 }
+// A new thread gets its context of modes here. Its caller frees by the old one, which asks for the
+// cache again: by the new one the block may be the thread's own, as its cache was another's.
 TALUS_APART void check_call(void* block, FreeCall call) noexcept {
   ThreadContext& found = current_context();
   if (is_of_new_thread(found) && !process_modes.is_empty()) cache_behind(found);  // for its modes

@@ -87,20 +87,22 @@ inline bool sizes_are_exact() noexcept { return shared_exact_sizes.load_init(); 
 inline SpecialBlock* special_of(const void* pointer) noexcept {
   return static_cast<SpecialBlock*>(page_map.descriptor_of(reinterpret_cast<uintptr_t>(pointer)));
 }
-
-inline void free_special(void* pointer) noexcept {
-  SpecialBlock* block = special_of(pointer);
-  if (block == nullptr) report::foreign_pointer(pointer, "free");
-  block->operations().free(*block, pointer);
-}
-inline bool has_size_of_class(const void* pointer) noexcept {
-  const SpecialBlock* block = special_of(pointer);
-  return block != nullptr && block->operations().are_sizes_of_classes;
-}
-inline size_t usable_bytes_of_special(void* pointer, const char* call) noexcept {
+// The same; reports a pointer that has none.
+inline SpecialBlock& prove_special(const void* pointer, const char* call) noexcept {
   SpecialBlock* block = special_of(pointer);
   if (block == nullptr) report::foreign_pointer(pointer, call);
-  return block->operations().usable_bytes(*block, pointer, call);
+  return *block;
+}
+
+// The same descriptor, if its block resizes in its own way. Null: there is none, or the block is as
+// large as one of a slab, and resizes as those do.
+inline SpecialBlock* own_sized(SpecialBlock* block) noexcept {
+  return block != nullptr && !block->operations().are_sizes_of_classes ? block : nullptr;
+}
+
+inline void free_special(void* pointer) noexcept {
+  SpecialBlock& block = prove_special(pointer, "free");
+  block.operations().free(block, pointer);
 }
 
 }  // namespace talus::core

@@ -225,11 +225,12 @@ TALUS_APART void check_call(ModeThread thread, void* block, FreeCall call) noexc
     const uint8_t state = slab.states[slab.prove(block)].load_own();
     const bool has_trailer = state > (BlockState::freed | BlockState::with_trailer);
     if (has_trailer) bytes = prove_contents(block, slab.block_bytes, "free");
-  } else if (is_special(word) && !is_of_instance(word, block) && !has_size_of_class(block)) {
-    bytes = usable_bytes_of_special(block, "free");
+  } else if (SpecialBlock* special = is_special(word) ? own_sized(special_of(block)) : nullptr) {
+    const SpecialOperations& operations = special->operations();
+    if (operations.instance != nullptr) return;
+    bytes = operations.usable_bytes(*special, block, "free");
     // A block that another maker made may hold less than it has.
-    const bool is_exact = special_of(block)->operations().resize_in_place != nullptr;
-    if (!is_exact && call.bytes < bytes) return;
+    if (operations.resize_in_place == nullptr && call.bytes < bytes) return;
   }
   if (bytes != call.bytes) report::wrong_size(block, bytes, call.bytes);
 }

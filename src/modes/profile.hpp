@@ -42,6 +42,7 @@
 #include "modes/profile_sites.hpp"
 #include "modes/sample_areas.hpp"
 #include "modes/sample_distances.hpp"
+#include "modes/sample_weight.hpp"
 #include "modes/tags.hpp"
 
 // libc's own; null: it has none, or the program is static and does not need it otherwise.

@@ -10,7 +10,7 @@
 // that has not changed since the last peak holds what it held then.
 //
 // Owns: both, in pools of a fixed size, and what was lost for want of room. Numbers are those of
-// samples. A reader multiplies those of a site by 1 / (1 - exp(-size / mean interval)).
+// samples. A reader multiplies those of a site by its weight (modes/sample_weight.hpp).
 // Invariants: a live block has at most one record. The counts of allocations, frees and lives of a
 // site grow only. Sites are never freed, and their stacks never change. Called on: any thread,
 // under the space lock. Must not know: which blocks are sampled.
@@ -21,6 +21,7 @@
 #include "os/bytes.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
+#include "modes/sample_weight.hpp"
 
 namespace talus::core::profile {
 
@@ -67,21 +68,6 @@ struct Lives {
     counts[bin]++;
   }
 };
-
-// How many bytes a sampled byte of a block stands for: 1 / (1 - exp(-x)), x = size / mean.
-TALUS_APART double weight_of(uint64_t block_bytes, uint64_t mean_bytes) noexcept {
-  if (mean_bytes == 0) return 1;
-  double x = static_cast<double>(block_bytes) / static_cast<double>(mean_bytes);
-  if (x > 40) return 1;
-  unsigned halvings = 0;
-  while (x > 1.0 / 64) {
-    x /= 2;
-    halvings++;
-  }
-  double less = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4)));  // 1 - exp(-x)
-  while (halvings-- > 0) less = less * (2 - less);
-  return 1 / less;
-}
 
 // Hash, size, stack, tag and weight are constant once the site is in its bucket.
 struct Site {

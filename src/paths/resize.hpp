@@ -105,8 +105,8 @@ TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
     return {usable_bytes_in(slab, pointer, call), nullptr, nullptr, word.owner()};
   }
   if (is_special(word)) {
-    const size_t usable = usable_bytes_of_special(pointer, call);
-    return {usable, nullptr, has_size_of_class(pointer) ? nullptr : special_of(pointer)};
+    SpecialBlock& block = prove_special(pointer, call);
+    return {block.operations().usable_bytes(block, pointer, call), nullptr, own_sized(&block)};
   }
   if (!word.is_large()) report::foreign_pointer(pointer, call);
   LargeBlock& large = prove_large(pointer, call);

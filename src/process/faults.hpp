@@ -21,15 +21,16 @@
 namespace talus::core {
 
 struct FaultWatch {
-  struct sigaction before;  // constant while the handler is installed
-  bool is_on;               // written at start and end only
+  int signal = 0;                // constant
+  struct sigaction before = {};  // constant while the handler is installed
+  bool is_on = false;            // written at start and end only
 };
-inline constexpr int fault_signals[] = {SIGSEGV, SIGBUS};
-TALUS_CONSTINIT inline FaultWatch fault_watches[2] = {};
+TALUS_CONSTINIT inline FaultWatch fault_watches[] = {{SIGSEGV}, {SIGBUS}};
 
 // Does what would have happened without the handler.
 inline void pass_fault_on(int signal, siginfo_t* info, void* context) noexcept {
-  const struct sigaction& before = fault_watches[signal == SIGSEGV ? 0 : 1].before;
+  const size_t watch = signal == fault_watches[0].signal ? 0 : 1;
+  const struct sigaction& before = fault_watches[watch].before;
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   const bool is_sent = info->si_code <= 0;  // sent by a process: it does not recur by itself
   if (before.sa_handler == SIG_IGN && is_sent) return;
@@ -54,26 +55,25 @@ inline void on_fault(int signal, siginfo_t* info, void* context) noexcept {
   pass_fault_on(signal, info, context);
 }
 
-inline void watch_fault(int signal, FaultWatch& watch) noexcept {
-  if (watch.is_on || sigaction(signal, nullptr, &watch.before) != 0) return;
+inline void watch_fault(FaultWatch& watch) noexcept {
+  if (watch.is_on || sigaction(watch.signal, nullptr, &watch.before) != 0) return;
   struct sigaction action = watch.before;  // for its mask and SA_RESTART
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | (action.sa_flags & (SA_NODEFER | SA_RESTART));
   action.sa_sigaction = on_fault;
-  watch.is_on = sigaction(signal, &action, nullptr) == 0;
+  watch.is_on = sigaction(watch.signal, &action, nullptr) == 0;
 }
 inline void watch_faults() noexcept {
-  for (size_t i = 0; i < 2; i++) watch_fault(fault_signals[i], fault_watches[i]);
+  for (FaultWatch& watch : fault_watches) watch_fault(watch);
 }
 
 // Before the code is unloaded. A handler that the program set later stays.
 inline void forget_faults() noexcept {
-  for (size_t i = 0; i < 2; i++) {
-    FaultWatch& watch = fault_watches[i];
+  for (FaultWatch& watch : fault_watches) {
     if (!watch.is_on) continue;
     struct sigaction now {};
-    sigaction(fault_signals[i], nullptr, &now);
+    sigaction(watch.signal, nullptr, &now);
     if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != on_fault) continue;
-    sigaction(fault_signals[i], &watch.before, nullptr);
+    sigaction(watch.signal, &watch.before, nullptr);
     watch.is_on = false;
   }
 }

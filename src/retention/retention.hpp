@@ -82,8 +82,7 @@ class Retention {
   }
   // The part of a surplus, of ranges or of a heap, that the next burst does not need.
   size_t without_burst(size_t surplus, size_t given, size_t dirty) const noexcept {
-    const size_t kept = needed_by_burst(given, dirty);
-    return TALUS_LIKELY(kept == 0) ? surplus : Lesser::of(surplus, free_bytes(dirty) - kept);
+    return beyond(surplus, dirty, needed_by_burst(given, dirty));
   }
   // Free touched memory that stays for the next burst, as of the last turn.
   size_t burst_bytes() const noexcept { return burst_bytes_; }
@@ -101,7 +100,7 @@ class Retention {
     }
     TALUS_ASSERT(is_noted(given, dirty));
     burst_bytes_ = needed_by_burst(given, dirty);
-    return surplus(given, dirty);
+    return beyond(dirty_mark_.surplus(), dirty, burst_bytes_);
   }
   // For threads that give ranges back: lets time pass where no background thread did. Returns the
   // surplus; 0: it is too early.
@@ -138,6 +137,10 @@ class Retention {
     return bursts_.expected(os::System::now_ms());
   }
   size_t free_bytes(size_t dirty) const noexcept { return free_in_slabs_ + dirty; }
+  // The part of a surplus that lies beyond `kept` bytes of free touched memory.
+  size_t beyond(size_t surplus, size_t dirty, size_t kept) const noexcept {
+    return TALUS_LIKELY(kept == 0) ? surplus : Lesser::of(surplus, free_bytes(dirty) - kept);
+  }
   // Of free touched memory, what the next burst needs.
   size_t needed_by_burst(size_t given, size_t dirty) const noexcept {
     const size_t expected = expected_again();

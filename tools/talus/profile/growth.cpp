@@ -71,7 +71,7 @@ void add_look(const GrowthLook& look, size_t place, size_t count, ByStack& all) 
   for (const SampledSite& site : look.samples.sites) {
     Series& series = all[site.frames];
     series.bytes.resize(count);
-    const double weight = weight_of(look.samples.mean_bytes, site.block_bytes);
+    const double weight = weight_of(look.samples, site);
     series.bytes[place] += weight * static_cast<double>(site.live_bytes);
     if (place == 0) series.live_first += static_cast<double>(site.live);
     if (place + 1 == count) series.live_last += static_cast<double>(site.live);
@@ -92,7 +92,7 @@ void add_survivors(const std::vector<GrowthLook>& looks, ByStack& all) {
     if (sample.made_ns < first.at_ns) continue;
     const SampledSite& site = last.samples.sites[sample.site];
     Series& series = all[site.frames];
-    series.survivors += weight_of(last.samples.mean_bytes, site.block_bytes);
+    series.survivors += weight_of(last.samples, site);
     if (sample.made_ns < half.at_ns) series.kept_of_half++;
   }
 }

@@ -37,7 +37,7 @@ std::vector<std::pair<double, double>> ages_of(const Samples& samples, uint64_t 
   std::vector<double> sums(steps + 1);
   const double span = now > first ? static_cast<double>(now - first) : 1;
   for (const LiveSample& sample : samples.live) {
-    const double weight = weight_of(samples.mean_bytes, samples.sites[sample.site].block_bytes);
+    const double weight = weight_of(samples, samples.sites[sample.site]);
     const double share = static_cast<double>(now - sample.made_ns) / span;
     sums[static_cast<size_t>(share * steps)] += weight * static_cast<double>(sample.bytes);
   }

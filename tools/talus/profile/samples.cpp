@@ -6,13 +6,13 @@
 
 #include "profile/samples.hpp"
 
-#include <cmath>
 #include <cstring>
 #include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "modes/sample_weight.hpp"
 #include "observe/layout.hpp"
 
 namespace talus::tool {
@@ -204,9 +204,8 @@ void subtract_allocations(Samples& now, const Samples& before) {
   }
 }
 
-double weight_of(uint64_t mean_bytes, uint64_t block_bytes) {
-  if (mean_bytes == 0 || block_bytes == 0) return 1;
-  return -1 / std::expm1(-static_cast<double>(block_bytes) / static_cast<double>(mean_bytes));
+double weight_of(const Samples& samples, const SampledSite& site) {
+  return core::profile::weight_of(site.block_bytes, samples.mean_bytes);
 }
 
 namespace {
@@ -224,7 +223,7 @@ Place place_of(const SampledSite& site) {
 std::vector<Place> estimate(const Samples& samples) {
   std::vector<Place> places;
   for (const SampledSite& site : samples.sites) {
-    const double weight = weight_of(samples.mean_bytes, site.block_bytes);
+    const double weight = weight_of(samples, site);
     const uint64_t counts[usual_measure_count] = {site.allocations, site.allocated_bytes,
                                                   site.live,        site.live_bytes,
                                                   site.peak,        site.peak_bytes};
@@ -247,7 +246,7 @@ std::vector<Place> estimate_by_thread(const Samples& samples,
   std::map<std::pair<size_t, uint32_t>, Place> places;
   for (const LiveSample& sample : samples.live) {
     const SampledSite& site = samples.sites[sample.site];
-    const double weight = weight_of(samples.mean_bytes, site.block_bytes);
+    const double weight = weight_of(samples, site);
     const auto [found, is_new] = places.try_emplace({sample.site, sample.thread}, place_of(site));
     Place& place = found->second;
     if (is_new) place.thread = thread_names.at(sample.thread);

@@ -67,8 +67,8 @@ void subtract_allocations(Samples& now, const Samples& before);
 // Pages as estimates count them.
 constexpr uint64_t sampled_page_bytes = 4096;
 
-// How many blocks of this size a sample stands for.
-double weight_of(uint64_t mean_bytes, uint64_t block_bytes);
+// How many blocks each sample of this site stands for.
+double weight_of(const Samples& samples, const SampledSite& site);
 
 // Estimates for one place of the program, of all sizes.
 struct Place {

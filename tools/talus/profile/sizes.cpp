@@ -42,7 +42,7 @@ CountsBySize counts_by_size(const Numbers& numbers, const Samples& samples) {
 std::string show_sizes(const CountsBySize& counts, const Samples& samples) {
   std::map<uint64_t, SizeEstimate> estimates;
   for (const SampledSite& site : samples.sites) {
-    const double weight = weight_of(samples.mean_bytes, site.block_bytes);
+    const double weight = weight_of(samples, site);
     SizeEstimate& estimate = estimates[site.block_bytes];
     estimate.allocated += weight * static_cast<double>(site.allocations);
     estimate.live += weight * static_cast<double>(site.live);
