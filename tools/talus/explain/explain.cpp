@@ -125,7 +125,7 @@ int explain_process(int pid, const ExplainRequest& request, std::optional<uint64
   const auto now_ns =
       static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
   Explanation explanation(memory, reached.found.copies.front(), reached.mappings,
-                          {fmt::format("/proc/{}/root", pid), usual_debug_folder}, now_ns);
+                          {fmt::format("/proc/{}/root", pid), DebugFiles{}}, now_ns);
   if (address) {
     if (explanation.explain_address(*address)) return exit_yes;
     explanation.print_state();
@@ -145,8 +145,7 @@ int explain_core(const std::string& path, std::optional<uint64_t> address) {
     complain(fmt::format("{}: no Talus in it", path));
     return exit_no;
   }
-  Explanation explanation(memory, found.copies.front(), memory.mappings(), {"", usual_debug_folder},
-                          {});
+  Explanation explanation(memory, found.copies.front(), memory.mappings(), {"", DebugFiles{}}, {});
   const std::optional<CoreSignal>& at = memory.deadly_signal();
   if (at) print_signal(*at, explanation.words());
   if (address) {

@@ -59,7 +59,10 @@ const FunctionSymbol* symbol_at(const std::vector<FunctionSymbol>& symbols, uint
 }  // namespace
 
 CodeNames::CodeNames(const Memory& memory, std::vector<Mapping> mappings, CodeFiles files)
-    : memory_(memory), mappings_(std::move(mappings)), files_(std::move(files)) {}
+    : memory_(memory),
+      mappings_(std::move(mappings)),
+      files_(std::move(files)),
+      server_(files_.debug.server_limit_s) {}
 
 // The ELF head lies in the file's first mapping below.
 void CodeNames::read_image(CodeArea& area) const {
@@ -98,24 +101,28 @@ const CodeArea* CodeNames::area_of(uint64_t address) {
   return nullptr;
 }
 
+void CodeNames::File::add(const std::string& path, const std::string& build_id) {
+  std::optional<std::vector<FunctionSymbol>> found = functions_of(path);
+  // A debug file has all symbols, a stripped one only those that others use.
+  if (found && found->size() > symbols.size()) symbols = std::move(*found);
+  has_lines = has_lines || lines.open(path, build_id);
+}
+
 CodeNames::File& CodeNames::file_of(const CodeArea& area) {
   const auto [place, is_new] = opened_.try_emplace(area.mapping.path);
   File& file = place->second;
   if (!is_new) return file;
   std::vector<std::string> paths = {files_.root + area.mapping.path, area.mapping.path};
   if (area.build_id.size() > 2) {
-    const std::string name = fmt::format("{}/.build-id/{}/{}.debug", files_.debug_folder,
+    const std::string name = fmt::format("{}/.build-id/{}/{}.debug", files_.debug.folder,
                                          area.build_id.substr(0, 2), area.build_id.substr(2));
     paths.push_back(files_.root + name);
     paths.push_back(name);
   }
-  bool has_lines = false;
-  for (const std::string& path : paths) {
-    std::optional<std::vector<FunctionSymbol>> found = functions_of(path);
-    // A debug file has all symbols, a stripped one only those that others use.
-    if (found && found->size() > file.symbols.size()) file.symbols = std::move(*found);
-    has_lines = has_lines || file.lines.open(path, area.build_id);
-  }
+  for (const std::string& path : paths) file.add(path, area.build_id);
+  if (file.has_lines) return file;
+  const std::string path = server_.file_for(area.mapping.path, area.build_id);
+  if (!path.empty()) file.add(path, area.build_id);
   return file;
 }
 

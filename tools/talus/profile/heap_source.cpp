@@ -71,11 +71,11 @@ uint64_t monotonic_ns() {
   return static_cast<uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
-std::unique_ptr<HeapSource> HeapSource::reach(const Target& target, const std::string& debug_folder,
+std::unique_ptr<HeapSource> HeapSource::reach(const Target& target, const DebugFiles& debug,
                                               std::string& why, int& code) {
   std::unique_ptr<HeapSource> source(new HeapSource());
   source->target_ = target;
-  source->debug_folder_ = debug_folder;
+  source->debug_ = debug;
   if (target.is_process) {
     auto memory = std::make_unique<ProcessMemory>(target.pid);
     Reached reached = reach_process(target.pid, *memory);
@@ -121,7 +121,7 @@ uint64_t HeapSource::now_ns(const Samples& samples) const {
 NamedProfile HeapSource::named_of(Samples samples, uint64_t span_ns, ProfileView view,
                                   std::string* pprof) const {
   const std::string root = target_.is_process ? fmt::format("/proc/{}/root", target_.pid) : "";
-  CodeNames names(*memory_, mappings(), {root, debug_folder_});
+  CodeNames names(*memory_, mappings(), {root, debug_});
   const uint64_t now = now_ns(samples);
   add_ages(samples, now);
   if (view == ProfileView::pins && !samples.has_pins) {

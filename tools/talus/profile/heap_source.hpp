@@ -17,6 +17,7 @@
 #include "observe/copies.hpp"
 #include "observe/memory.hpp"
 #include "observe/target.hpp"
+#include "profile/code_names.hpp"
 #include "profile/named_profile.hpp"
 #include "profile/samples.hpp"
 #include "profile/sizes.hpp"
@@ -30,7 +31,7 @@ uint64_t monotonic_ns();
 class HeapSource {
  public:
   // Null: it cannot be had. `why` is then a line, and `code` the exit status.
-  static std::unique_ptr<HeapSource> reach(const Target& target, const std::string& debug_folder,
+  static std::unique_ptr<HeapSource> reach(const Target& target, const DebugFiles& debug,
                                            std::string& why, int& code);
 
   const std::string& title() const { return title_; }
@@ -55,7 +56,8 @@ class HeapSource {
   HeapSource() = default;
 
   Target target_;
-  std::string title_, debug_folder_;
+  std::string title_;
+  DebugFiles debug_;
   std::unique_ptr<const Memory> memory_;
   TalusCopy copy_;
   std::vector<Mapping> mappings_;

@@ -30,7 +30,6 @@ struct LeakRequest {
   double span_s = 60;
   size_t looks = 13;
   uint64_t mean_bytes = usual_mean_bytes;
-  std::string debug_folder = usual_debug_folder;
 };
 
 const char* word_of(GrowthVerdict verdict) {
@@ -117,7 +116,7 @@ int report(const HeapSource& source, const std::vector<GrowthLook>& looks) {
 int watch(const LeakRequest& request, const Target& target) {
   std::string why;
   int code = exit_yes;
-  const auto source = HeapSource::reach(target, request.debug_folder, why, code);
+  const auto source = HeapSource::reach(target, DebugFiles{}, why, code);
   if (source == nullptr) {
     complain(why);
     return code;

@@ -50,8 +50,7 @@ CheckResult check(const ExitMoment& moment) {
   with_complaints("run", pid, "profile", [&] {
     std::string why;
     int code = exit_yes;
-    const auto source =
-        HeapSource::reach(process_target(moment.pid), usual_debug_folder, why, code);
+    const auto source = HeapSource::reach(process_target(moment.pid), DebugFiles{}, why, code);
     const Samples samples = source == nullptr ? Samples{} : source->read();
     if (samples.mean_bytes == 0) {
       complain(why.empty() ? "run: no leak check: the process has no profile"

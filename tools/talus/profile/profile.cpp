@@ -38,11 +38,14 @@ struct ProfileRequest {
   std::vector<std::string> outputs;  // -o: for pprof, or a page if it ends with .html
   double span_s = 0;                 // --for; 0: what there is now
   std::string debug_folder = usual_debug_folder;
+  bool asks_servers = false;  // --debuginfod
+  double server_limit_s = 60;
   std::string view;  // empty: what lives or, for a span, what was allocated
   bool is_collapsed = false;
   bool is_text = false;
   bool has_lines = false;
 
+  DebugFiles debug_files() const { return {debug_folder, asks_servers ? server_limit_s : 0}; }
   ProfileView chosen() const {
     if (!view.empty()) return view_words.at(view);
     return span_s > 0 ? ProfileView::allocated : ProfileView::live;
@@ -166,7 +169,7 @@ int load(const std::string& word, const ProfileRequest& request, Loaded& loaded)
   return with_complaints("profile", word, "profile", [&] {
     std::string why;
     int code = exit_yes;
-    const auto source = HeapSource::reach(*target, request.debug_folder, why, code);
+    const auto source = HeapSource::reach(*target, request.debug_files(), why, code);
     if (source == nullptr) {
       complain(why);
       return code;
@@ -236,6 +239,15 @@ Subcommand add_profile(CLI::App& app) {
   command->add_option("--debug-files", wanted->debug_folder, "where debug files lie, by build id")
       ->type_name("FOLDER")
       ->capture_default_str();
+  CLI::Option* const servers = command->add_flag(
+      "--debuginfod", wanted->asks_servers,
+      "debug files that are not here come from DEBUGINFOD_URLS, by debuginfod-find");
+  command->add_option("--debuginfod-limit", wanted->server_limit_s, "for each of these files")
+      ->needs(servers)
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"min", 60}}))
+      ->check(CLI::Range(0.1, 1e5))
+      ->type_name("SECONDS")
+      ->default_str("60");
   command->add_flag("--text", wanted->is_text, "the table, also beside other forms");
   return {command, [wanted] { return profile(*wanted); }};
 }

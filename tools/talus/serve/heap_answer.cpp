@@ -28,7 +28,7 @@ constexpr int bad_request = 400, not_found = 404;
 // Null: it has no Talus, or may not be read.
 std::unique_ptr<HeapSource> reach(int pid, std::string& why) {
   int code = 0;
-  return HeapSource::reach(process_target(pid), usual_debug_folder, why, code);
+  return HeapSource::reach(process_target(pid), DebugFiles{}, why, code);
 }
 
 // Those that have a profile.

@@ -27,7 +27,7 @@ DetailLines read_sites(int pid) {
   DetailLines detail;
   std::string why;
   int code = 0;
-  const auto source = HeapSource::reach(process_target(pid), usual_debug_folder, why, code);
+  const auto source = HeapSource::reach(process_target(pid), DebugFiles{}, why, code);
   const Samples samples = source == nullptr ? Samples{} : source->read();
   if (samples.mean_bytes == 0) {
     const std::string text = fmt::format("no profile; `talus ctl {} profile on` begins one", pid);

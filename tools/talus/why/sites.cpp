@@ -23,7 +23,7 @@ uint64_t counted(double bytes) { return static_cast<uint64_t>(std::llround(std::
 std::vector<SitePicture> sites_of(const Target& target, std::span<const HeapPiece> pieces) {
   std::string why;
   int code = 0;
-  const auto source = HeapSource::reach(target, usual_debug_folder, why, code);
+  const auto source = HeapSource::reach(target, DebugFiles{}, why, code);
   if (source == nullptr) return {};
   Samples samples = source->read();
   if (samples.mean_bytes == 0) return {};
