@@ -251,12 +251,13 @@ void kind_wrong(Plan& plan) {
 
 // --- wrong writes
 
-// Noticed when the block is freed.
+// Noticed when the block is freed, or at once: a page without access may lie behind it.
 void write_behind(Plan& plan) {
   const Victim made = make_victim(plan);
-  hidden(made.block.at)[made.usable] ^= 0x55;
-  mistake(made.block.at, made.usable, made.block.maker,
-          [&plan, &made] { drop(plan.worker, made.block); });
+  mistake(made.block.at, made.usable, made.block.maker, [&plan, &made] {
+    hidden(made.block.at)[made.usable] ^= 0x55;
+    drop(plan.worker, made.block);
+  });
 }
 // Noticed when the block serves again, or never.
 void write_freed(Plan& plan) {

@@ -38,7 +38,9 @@ LINES = {name: expected.LINES[name] for name in (
     "never_given": r"talus: invalid pointer {pointer} passed to \w+\(\) " + NEVER,
     "wrong_size": r"talus: wrong size in the free of {pointer} \({usable} bytes,"
                   r" of a block of \d+ bytes\)\n",
-    "behind": r"talus: write behind block {pointer} \({usable} bytes; found by \w+\(\)\)\n",
+    # Where the first byte behind is the trailer's own, the size is not known.
+    "behind": r"talus: write behind block {pointer} \(({usable}|a place of \d+) bytes;"
+              r" found by \w+\(\)\)\n",
     "after_free": r"talus: write after free in block {pointer} \(byte \d+ of a place of \d+"
                   r" bytes\)\n",
     "mapped_recallocarray": expected.LINES["mapped_realloc"].replace("realloc", "recallocarray"),
