@@ -29,6 +29,10 @@ SOURCE = Path(__file__).resolve().parent.parent.parent
 # Programs that each kind of package needs.
 PACKAGE_TOOLS = {"DEB": ("dpkg-deb", "dpkg-shlibdeps", "objcopy"), "RPM": ("rpmbuild",)}
 PACKAGE_ENDS = (".deb", ".ddeb", ".rpm")
+# Debug information without gcc's tracking of assignments. With it, gcc 12 writes other places of a
+# variable from one run to the next, as addresses are random. Their bytes are part of the build id,
+# and so of the library. The code is the same with and without (docs/releasing.md).
+DEBUG_FLAGS = "-g -fno-var-tracking-assignments"
 COPYRIGHT = """Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
 Upstream-Name: talus
 
@@ -90,9 +94,9 @@ class Dist:
     def configure(self, libdir, *more, build=None):
         build = build or self.build
         call("cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-             "-DCMAKE_C_FLAGS=-g", "-DCMAKE_CXX_FLAGS=-g", "-DTALUS_TESTS=OFF", "-DTALUS_BENCH=OFF",
-             "-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_LIBDIR={libdir}", *more,
-             env=self.environment)
+             f"-DCMAKE_C_FLAGS={DEBUG_FLAGS}", f"-DCMAKE_CXX_FLAGS={DEBUG_FLAGS}",
+             "-DTALUS_TESTS=OFF", "-DTALUS_BENCH=OFF", "-DCMAKE_INSTALL_PREFIX=/usr",
+             f"-DCMAKE_INSTALL_LIBDIR={libdir}", *more, env=self.environment)
         call("cmake", "--build", build, "-j", self.jobs, env=self.environment)
 
     def relocatable(self):
