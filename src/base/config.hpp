@@ -47,9 +47,9 @@ inline constexpr unsigned medium_spacing_shift = 2;
 
 // A slab has at least this many small blocks, so that one refill seldom needs two slabs.
 inline constexpr size_t slab_blocks_min = 4;
-// A slab of medium blocks is as short as possible with at most this part of it behind the last
-// block. Free memory in it serves only its class.
-inline constexpr size_t medium_rest_part = 16;
+// A slab of blocks above fast_bytes_max is as short as possible with at most this part of it behind
+// the last block. Free memory in it serves only its class.
+inline constexpr size_t slab_rest_part = 16;
 
 // How many heaps without threads are searched for a slab of a class before a new slab is made.
 inline constexpr uint32_t donor_looks = 16;

@@ -64,14 +64,22 @@ constexpr size_t list_blocks_of(size_t block_bytes, size_t list_bytes) noexcept 
   return blocks < list_blocks_min ? list_blocks_min : blocks;
 }
 
+// A slab of the first classes has a power of two of slices, and lies at a multiple of its size. So
+// the address alone gives the offset of a block in its slab (heap/context.hpp).
+inline constexpr size_t self_aligned_bytes_max = slice_bytes / slab_blocks_min;
+constexpr bool has_self_aligned_slabs(size_t block_bytes) noexcept {
+  return block_bytes <= self_aligned_bytes_max;
+}
+
 // Slices of the slabs of a class.
 constexpr size_t slab_slices_of(size_t block_bytes) noexcept {
   const bool is_small = block_bytes <= small_bytes_max;
+  const bool is_power = has_self_aligned_slabs(block_bytes);
   const size_t bytes_min = is_small ? block_bytes * slab_blocks_min : block_bytes;
   size_t slices = divide_up(bytes_min, slice_bytes);
-  if (is_small) return slices;
-  while (slices * slice_bytes % block_bytes > slices * slice_bytes / medium_rest_part) {
-    slices++;
+  if (block_bytes <= fast_bytes_max) return slices;
+  while (slices * slice_bytes % block_bytes > slices * slice_bytes / slab_rest_part) {
+    slices += is_power ? slices : 1;
   }
   return slices;
 }
@@ -141,6 +149,12 @@ TALUS_FAST constexpr bool is_medium(ClassId id) noexcept {
 TALUS_FAST constexpr const SizeClass& size_class_row(ClassId id) noexcept {
   TALUS_ASSERT(index_of(id) < class_count);
   return size_class_table.rows[index_of(id)];
+}
+
+// The slabs of a class lie at multiples of this.
+constexpr size_t slab_alignment_of(ClassId id) noexcept {
+  const SizeClass& row = size_class_row(id);
+  return has_self_aligned_slabs(row.block_bytes) ? row.slab_slices * slice_bytes : slice_bytes;
 }
 
 // The request that yields blocks of at least `bytes` bytes at multiples of `alignment`, a power of

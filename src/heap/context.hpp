@@ -62,15 +62,15 @@ constexpr size_t count_fast_classes() noexcept {
 }
 inline constexpr size_t fast_class_count = count_fast_classes();
 
-// Classes whose slabs are one slice. There the address alone gives the offset in the slab, and so
-// tells whether a block starts there.
-constexpr size_t count_factored_classes() noexcept {
+// Classes where the address alone gives the offset in the slab, and so tells whether a block starts
+// there. The slabs of the first of these are one slice.
+constexpr size_t count_classes_of_a_slice() noexcept {
   size_t count = 0;
   while (count < class_count && size_class_table.rows[count].slab_slices == 1) count++;
   return count;
 }
-inline constexpr size_t factored_class_count = count_factored_classes();
-static_assert(factored_class_count >= fast_class_count, "the fast path looks at no slab");
+static_assert(count_classes_of_a_slice() >= fast_class_count, "the fast path looks at no slab");
+inline constexpr size_t factored_class_count = index_of(class_of(self_aligned_bytes_max)) + 1;
 // Blocks of the other classes start at multiples of this.
 constexpr size_t step_of_other_classes() noexcept {
   size_t all = slice_bytes;
@@ -117,10 +117,21 @@ constexpr ClassId class_of_tag(uint16_t tag) noexcept {
 constexpr uint32_t start_factor_of(size_t block_bytes) noexcept {
   return static_cast<uint32_t>(divide_up(uint64_t{1} << 32, block_bytes));
 }
-TALUS_FAST constexpr bool is_start_by(uint32_t start_factor, uintptr_t address) noexcept {
-  static_assert(start_factor_of(slice_bytes / 4) > 2 * slice_bytes, "the errors are smaller");
-  return static_cast<uint32_t>(address % slice_bytes) * start_factor < slice_bytes;
+TALUS_FAST constexpr bool is_start_by(uint32_t start_factor, uintptr_t address,
+                                      size_t slab_bytes = slice_bytes) noexcept {
+  return static_cast<uint32_t>(address & (slab_bytes - 1)) * start_factor < slab_bytes;
 }
+constexpr bool factors_are_exact() noexcept {
+  for (size_t index = 0; index < factored_class_count; index++) {
+    const SizeClass& row = size_class_table.rows[index];
+    const size_t slab_bytes = row.slab_slices * slice_bytes;
+    if (!is_power_of_two(slab_bytes)) return false;
+    // The errors of all blocks are less than the factor.
+    if (start_factor_of(row.block_bytes) < slab_bytes + row.block_bytes) return false;
+  }
+  return true;
+}
+static_assert(factors_are_exact(), "an address alone tells if a block starts there");
 
 // For a context whose lists hold blocks: which list serves a size, and where blocks start.
 inline void learn_classes(ThreadContext& context) noexcept {

@@ -32,8 +32,7 @@
 
 namespace talus::core {
 
-// Descriptors without blocks, by class. All heaps share them, because slabs
-// change hands.
+// Descriptors without blocks, by class. All heaps share them, because slabs change hands.
 struct DescriptorPool : MadeItems {
   Slab* unused[class_count] TALUS_GUARDED_BY(space.lock()) = {};
 
@@ -123,9 +122,10 @@ inline Slab* make_slab(Heap& heap, ClassId id) noexcept {
     return nullptr;
   }
   // The descriptor is ours before take(), which may unlock for a while.
-  const Range range = TALUS_UNLIKELY(slab->has_range)
-                          ? take_waiting(held, *slab)
-                          : space.take(held, room.slices, slice_bytes, filling_of(heap, id));
+  const Range range =
+      TALUS_UNLIKELY(slab->has_range)
+          ? take_waiting(held, *slab)
+          : space.take(held, room.slices, slab_alignment_of(id), filling_of(heap, id));
   if (range.base == 0) {
     put_unused(held, *slab);
     return nullptr;

@@ -140,6 +140,7 @@ constexpr SizeClassTable make_size_class_table() noexcept {
   return table;
 }
 inline constexpr SizeClassTable size_class_table = make_size_class_table();
+inline constexpr size_t self_aligned_bytes_max = slice_bytes / 4;  // both classes
 constexpr const SizeClass& size_class_row(ClassId id) noexcept {
   return size_class_table.rows[index_of(id)];
 }

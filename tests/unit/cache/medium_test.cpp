@@ -39,7 +39,7 @@ TEST(Medium, BlocksShareTheirSlabsWithLittleRest) {
       ASSERT_EQ(usable_size(blocks.back()), bytes);
       test::fill_pattern(blocks.back(), bytes, i);
     }
-    EXPECT_LE((given_bytes() - before) * (medium_rest_part - 1), count * bytes * medium_rest_part);
+    EXPECT_LE((given_bytes() - before) * (slab_rest_part - 1), count * bytes * slab_rest_part);
     for (size_t i = 0; i < count; i++) {
       ASSERT_TRUE(test::has_pattern(blocks[i], bytes, i));
       free_block(blocks[i]);

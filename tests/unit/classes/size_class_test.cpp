@@ -99,12 +99,35 @@ TEST(SizeClass, SlabsHoldTheirBlocksAndWasteLittle) {
     EXPECT_GE(row.block_count, index < small_class_count ? slab_blocks_min : 1);
     EXPECT_LE(size_t{row.block_count} * row.block_bytes, slab_bytes);
     EXPECT_GT(size_t{row.block_count + 1} * row.block_bytes, slab_bytes);
+    const bool is_power = has_self_aligned_slabs(row.block_bytes);
+    EXPECT_EQ(slab_alignment_of(class_at(index)), is_power ? slab_bytes : slice_bytes);
+    EXPECT_TRUE(!is_power || is_power_of_two(slab_bytes));
+    if (row.block_bytes > fast_bytes_max) {
+      EXPECT_LE(slab_bytes % row.block_bytes, slab_bytes / slab_rest_part);
+    }
     if (is_medium(class_at(index))) {
-      EXPECT_LE(slab_bytes % row.block_bytes, slab_bytes / medium_rest_part);
       EXPECT_LE(row.block_count, 64u) << "what is zero is known of the first word of a bitmap";
     }
     EXPECT_EQ(row.bitmap_words, divide_up(row.block_count, 64));
   }
+}
+
+// What a byte of a request costs where slabs lie in huge pages. docs/decisions/0040 says why it is
+// no less.
+TEST(SizeClass, SlabsCostALittleMoreThanWhatIsAskedFor) {
+  const auto most_from = [](size_t first, size_t last) {
+    double most = 0;
+    for (size_t size = first; size <= last; size++) {
+      const SizeClass& row = size_class_row(class_of(size));
+      const double slab_bytes = static_cast<double>(row.slab_slices * slice_bytes);
+      const double cost = slab_bytes / static_cast<double>(row.block_count * size);
+      most = cost > most ? cost : most;
+    }
+    return most;
+  };
+  EXPECT_LE(most_from(1 * kib, 4 * kib), 1.15);
+  EXPECT_LE(most_from(4 * kib + 1, 32 * kib), 1.20);
+  EXPECT_LE(most_from(32 * kib + 1, 256 * kib), 1.34);
 }
 
 TEST(SizeClass, DivisionIsExactForEveryOffsetOfEverySlab) {
