@@ -183,24 +183,29 @@ void recallocarray_freed(Plan& plan) {
 
 // --- other addresses
 
+// A block of one byte has no inside.
+Victim make_wide(Plan& plan) {
+  if (plan.bytes < 2) plan.bytes = 2;
+  return make_victim(plan);
+}
 size_t draw_inside(Plan& plan, const Victim& made) {
   const size_t unit = size_t{1} << plan.worker.random.below(5);
   const size_t inside = unit * plan.worker.random.below(made.usable / unit);
   return inside == 0 ? 1 : inside;
 }
 void free_inside(Plan& plan) {
-  const Victim made = make_victim(plan);
+  const Victim made = make_wide(plan);
   unsigned char* const inside = hidden(made.block.at) + draw_inside(plan, made);
   mistake(inside, made.usable, made.block.maker, [inside] { free(inside); });
 }
 void realloc_inside(Plan& plan) {
-  const Victim made = make_victim(plan);
+  const Victim made = make_wide(plan);
   unsigned char* const inside = hidden(made.block.at) + draw_inside(plan, made);
   mistake(inside, made.usable, made.block.maker,
           [inside, &made] { use(reinterpret_cast<size_t>(realloc(inside, made.usable))); });
 }
 void usable_size_inside(Plan& plan) {
-  const Victim made = make_victim(plan);
+  const Victim made = make_wide(plan);
   unsigned char* const inside = hidden(made.block.at) + draw_inside(plan, made);
   mistake(inside, made.usable, made.block.maker, [inside] { use(malloc_usable_size(inside)); });
 }

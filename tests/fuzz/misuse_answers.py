@@ -58,6 +58,8 @@ STALE_REALLOC = ["used_in_realloc", "foreign_realloc", "foreign_expand", "never_
 STALE_LOOK = ["used_in_usable_size", "foreign_usable_size", "never_given", "inside"]
 STALE_RECALLOC = ["used_in_recallocarray", "foreign_recallocarray", "never_given", "inside"]
 MAPPED_DOUBLE = ["mapped_double"]
+# After TALUS_QUARANTINE_BYTES of freed addresses another block may have this one, or none.
+MAPPED_STALE = ["mapped_double", "inside", "foreign"]
 
 # By mode and act: [(holds for this block, answers)]. The first that holds counts.
 ALL = "all"
@@ -121,12 +123,14 @@ ANSWERS = {
         "write_freed": [(HEAP, None), (LARGE, None), (ALL, ["late after_free", "silent"])],
     },
     "mapped": {
-        **{act: [(HEAP, None), (ALL, ["mapped_double"])]
-           for act in ("double_at_once", "double_batch", "double_later", "double_other",
-                       "double_child", "double_together", "free_moved")},
-        "realloc_freed": [(HEAP, None), (ALL, ["mapped_realloc"])],
-        "expand_freed": [(HEAP, None), (ALL, ["mapped_expand"])],
-        "usable_size_freed": [(HEAP, None), (ALL, ["mapped_usable_size"])],
+        **{act: [(HEAP, None), (ALL, MAPPED_DOUBLE)] for act in ("double_at_once", "double_batch")},
+        **{act: [(HEAP, None), (ALL, MAPPED_STALE)]
+           for act in ("double_later", "double_other", "double_child", "double_together",
+                       "free_moved")},
+        "realloc_freed": [(HEAP, None), (ALL, ["mapped_realloc", "inside", "foreign_realloc"])],
+        "expand_freed": [(HEAP, None), (ALL, ["mapped_expand", "inside", "foreign_expand"])],
+        "usable_size_freed":
+            [(HEAP, None), (ALL, ["mapped_usable_size", "inside", "foreign_usable_size"])],
         "free_inside": [(HEAP, None), (ALL, ["inside"])],
         **INSIDE,
         "free_foreign": [(ALL, ["foreign"])],
