@@ -100,6 +100,7 @@ struct alignas(cache_line_bytes) ThreadContext {
   uint8_t class_of_units[fast_bytes_max / block_alignment + 1] = {};
   // These tell the start of a block from other addresses in its slab; see is_start_by().
   uint32_t start_factors[factored_class_count] = {};
+  uint32_t offset_masks[factored_class_count] = {};  // of addresses: the bytes of a slab less 1
 
   static constexpr HeapId owns_nothing = HeapId{0xffff};  // never in a page-map entry
 };
@@ -111,23 +112,22 @@ constexpr ClassId class_of_tag(uint16_t tag) noexcept {
   return ClassId{static_cast<uint8_t>(tag)};
 }
 
-// 2^32 / block_bytes, rounded up. An offset times this, modulo 2^32, is small at the start of a
-// block: only the rounding errors remain, less than the offset. Elsewhere it is at least the
-// factor.
+// 2^32 / block_bytes, rounded up. The offset of a block's start times this, modulo 2^32, is small:
+// only the rounding errors of the blocks before it remain. Elsewhere it is at least the factor.
 constexpr uint32_t start_factor_of(size_t block_bytes) noexcept {
   return static_cast<uint32_t>(divide_up(uint64_t{1} << 32, block_bytes));
 }
-TALUS_FAST constexpr bool is_start_by(uint32_t start_factor, uintptr_t address,
-                                      size_t slab_bytes = slice_bytes) noexcept {
-  return static_cast<uint32_t>(address & (slab_bytes - 1)) * start_factor < slab_bytes;
+inline constexpr uint32_t start_bound = 2 * slice_bytes;
+TALUS_FAST constexpr bool is_start_by(uint32_t start_factor, uint32_t offset) noexcept {
+  return offset * start_factor < start_bound;
 }
 constexpr bool factors_are_exact() noexcept {
   for (size_t index = 0; index < factored_class_count; index++) {
     const SizeClass& row = size_class_table.rows[index];
-    const size_t slab_bytes = row.slab_slices * slice_bytes;
-    if (!is_power_of_two(slab_bytes)) return false;
-    // The errors of all blocks are less than the factor.
-    if (start_factor_of(row.block_bytes) < slab_bytes + row.block_bytes) return false;
+    const uint64_t factor = start_factor_of(row.block_bytes);
+    const uint64_t error = factor * row.block_bytes - (uint64_t{1} << 32);
+    if (!is_power_of_two(row.slab_slices) || factor < start_bound) return false;
+    if (error * row.block_count >= start_bound) return false;
   }
   return true;
 }
@@ -136,7 +136,9 @@ static_assert(factors_are_exact(), "an address alone tells if a block starts the
 // For a context whose lists hold blocks: which list serves a size, and where blocks start.
 inline void learn_classes(ThreadContext& context) noexcept {
   for (size_t index = 0; index < factored_class_count; index++) {
-    context.start_factors[index] = start_factor_of(size_class_table.rows[index].block_bytes);
+    const SizeClass& row = size_class_table.rows[index];
+    context.start_factors[index] = start_factor_of(row.block_bytes);
+    context.offset_masks[index] = static_cast<uint32_t>(row.slab_slices * slice_bytes - 1);
   }
   for (size_t units = 0; units <= fast_bytes_max / block_alignment; units++) {
     context.class_of_units[units] = size_class_table.class_of_units[units];

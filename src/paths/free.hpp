@@ -47,8 +47,9 @@ TALUS_FAST void free_as(PageEntry word, void* pointer, ThreadContext& context,
   // leaves: full, a slow list
   if (TALUS_UNLIKELY(top == context.limits[index])) return free_full(pointer, context, index);
   // leaves: no block starts here
-  if (TALUS_UNLIKELY(
-          !is_start_by(context.start_factors[index], reinterpret_cast<uintptr_t>(pointer)))) {
+  if (TALUS_UNLIKELY(!is_start_by(
+          context.start_factors[index],
+          static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pointer) % slice_bytes)))) {
     return free_full(pointer, context, index);
   }
   // leaves: freed twice

@@ -160,8 +160,8 @@ TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* point
                                  size_t index) noexcept {
   const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
   if (TALUS_LIKELY(index < factored_class_count)) {
-    const size_t slab_bytes = size_class_table.rows[index].slab_slices * slice_bytes;
-    return is_start_by(context.start_factors[index], address, slab_bytes);
+    const uint32_t offset = static_cast<uint32_t>(address) & context.offset_masks[index];
+    return is_start_by(context.start_factors[index], offset);
   }
   return address % start_step_bytes == 0;
 }

@@ -14,6 +14,19 @@
 namespace talus::core {
 namespace {
 
+// Behind the last block of a slab any answer is right: what is no block is found later.
+TEST(Lists, AnAddressAloneTellsWhetherABlockStartsThere) {
+  const ThreadCache& cache = test::own_cache();
+  for (size_t index = 0; index < factored_class_count; index++) {
+    const SizeClass& row = size_class_table.rows[index];
+    for (size_t offset = 0; offset < size_t{row.block_count} * row.block_bytes; offset++) {
+      const auto address = 7 * row.slab_slices * slice_bytes + offset;
+      const bool is_start = is_start_at_hand(cache, reinterpret_cast<void*>(address), index);
+      ASSERT_EQ(is_start, offset % row.block_bytes == 0) << offset << " of " << row.block_bytes;
+    }
+  }
+}
+
 TEST(Lists, EverySizeGivesABlockThatHoldsIt) {
   for (size_t size = 0; size <= 3 * small_bytes_max; size += size < 4096 ? 1 : 509) {
     void* block = allocate(size);
