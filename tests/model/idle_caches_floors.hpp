@@ -124,6 +124,7 @@ inline constexpr size_t class_count = 2;
 inline constexpr size_t small_class_count = class_count;  // the others have slow lists, too
 struct SizeClass {
   size_t block_bytes;
+  uint32_t block_count;
   uint16_t slab_slices;
 };
 struct SizeClassTable {
@@ -133,7 +134,8 @@ struct SizeClassTable {
 constexpr SizeClassTable make_size_class_table() noexcept {
   SizeClassTable table{};
   for (size_t index = 0; index < class_count; index++) {
-    table.rows[index] = {model::idle_caches::bytes_of_class[index], 1};
+    const size_t bytes = model::idle_caches::bytes_of_class[index];
+    table.rows[index] = {bytes, static_cast<uint32_t>(slice_bytes / bytes), 1};
   }
   for (uint8_t& index : table.class_of_units) index = 1;
   table.class_of_units[0] = table.class_of_units[1] = 0;
