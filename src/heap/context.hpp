@@ -63,13 +63,7 @@ constexpr size_t count_fast_classes() noexcept {
 inline constexpr size_t fast_class_count = count_fast_classes();
 
 // Classes where the address alone gives the offset in the slab, and so tells whether a block starts
-// there. The slabs of the first of these are one slice.
-constexpr size_t count_classes_of_a_slice() noexcept {
-  size_t count = 0;
-  while (count < class_count && size_class_table.rows[count].slab_slices == 1) count++;
-  return count;
-}
-static_assert(count_classes_of_a_slice() >= fast_class_count, "the fast path looks at no slab");
+// there.
 inline constexpr size_t factored_class_count = index_of(class_of(self_aligned_bytes_max)) + 1;
 // Blocks of the other classes start at multiples of this.
 constexpr size_t step_of_other_classes() noexcept {
@@ -127,6 +121,7 @@ constexpr bool factors_are_exact() noexcept {
     const uint64_t factor = start_factor_of(row.block_bytes);
     const uint64_t error = factor * row.block_bytes - (uint64_t{1} << 32);
     if (!is_power_of_two(row.slab_slices) || factor < start_bound) return false;
+    if (index < fast_class_count && row.slab_slices != 1) return false;  // free has no mask
     if (error * row.block_count >= start_bound) return false;
   }
   return true;
