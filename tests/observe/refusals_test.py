@@ -5,6 +5,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import time
 import unittest
 
 from process import COMMAND, Process, talus
@@ -71,14 +72,16 @@ class Refusals(RefusedCase):
             process.ask("x")  # for the child
 
     def test_a_process_that_is_killed_meanwhile(self):
-        for _ in range(20):
+        """It was looked at in time, or is gone. No look finds its heap damaged."""
+        for i in range(40):
             process = Process("shared")
             reader = subprocess.Popen([COMMAND, "stats", "--json", str(process.pid)],
                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            time.sleep(i / 2000)
             process.kill()
             process.__exit__()
-            reader.communicate(timeout=30)
-            self.assertIn(reader.returncode, (0, 1, 2, 3, 4))
+            complaints = reader.communicate(timeout=30)[1].decode()
+            self.assertIn(reader.returncode, (0, 2), complaints)
 
 
 if __name__ == "__main__":

@@ -204,6 +204,9 @@ int command_copy(int pid, const TalusCopy& copy, const Order& order, double wait
   } catch (const Lost& lost) {
     complain(fmt::format("{}: {}", process, lost.what()));
     return exit_usage;
+  } catch (const Implausible& error) {
+    complain(fmt::format("{}: {}", process, error.what()));
+    return exit_damaged;
   }
   switch (answer.delivery) {
     case Delivery::occupied:

@@ -71,13 +71,7 @@ class Words {
   uint64_t address(const char* name) const {
     return copy_.layout.root("helper") + copy_.layout.field(name).value;
   }
-  void move(uint64_t at, char* to, size_t bytes) const {
-    try {
-      memory_.read({{at, bytes, to}});
-    } catch (const Implausible&) {
-      throw Lost("it has ended");
-    }
-  }
+  void move(uint64_t at, char* to, size_t bytes) const { memory_.read({{at, bytes, to}}); }
   void write(uint64_t at, const void* from, size_t bytes) const {
     const iovec local{const_cast<void*>(from), bytes};
     const iovec remote{reinterpret_cast<void*>(at), bytes};  // NOLINT: of the other process

@@ -17,11 +17,6 @@
 
 namespace talus::tool {
 
-// The process is gone, or its memory can no longer be written.
-struct Lost : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
 struct Order {
   core::CommandId id = core::CommandId::none;
   uint64_t number = 0;
@@ -43,7 +38,7 @@ struct Answer {
 };
 
 // Waits `wait_s` seconds at most for a thread that takes the command. Throws NotUnderstood if the
-// process's Talus has no mailbox, and Lost.
+// process's Talus has no mailbox; Lost, also if its memory may not be written; and Implausible.
 Answer send_order(int pid, const TalusCopy& copy, const Order& order, double wait_s);
 
 }  // namespace talus::tool

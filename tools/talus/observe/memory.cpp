@@ -15,6 +15,8 @@
 #include <cstring>
 #include <numeric>
 
+#include "file_text.hpp"
+
 namespace talus::tool {
 namespace {
 
@@ -28,7 +30,22 @@ iovec range_of(uint64_t address, size_t bytes) {
   return {reinterpret_cast<void*>(address), bytes};  // NOLINT: an address of the other process
 }
 
+// Where the kernel laid out the running program, at random. Empty: it has ended, or is not for us.
+std::string program_of(int pid) {
+  return text_of_file(fmt::format("/proc/{}/auxv", pid)).value_or("");
+}
+
 }  // namespace
+
+ProcessMemory::ProcessMemory(int pid) : pid_(pid), program_(program_of(pid)) {}
+
+void ProcessMemory::refuse(uint64_t address, int error) const {
+  if (error == ESRCH) throw Lost("it has ended");
+  const std::string program = program_of(pid_);
+  if (!program_.empty() && program.empty()) throw Lost("it has ended");
+  if (program != program_) throw Lost("it runs another program now");
+  throw Implausible(fmt::format("the address {:#x} cannot be read", address));
+}
 
 void ProcessMemory::read(const std::vector<Piece>& pieces) const {
   for (size_t first = 0; first < pieces.size();) {
@@ -42,9 +59,10 @@ void ProcessMemory::read(const std::vector<Piece>& pieces) const {
     const ssize_t got =
         ::process_vm_readv(pid_, local.data(), local.size(), remote.data(), remote.size(), 0);
     if (got != static_cast<ssize_t>(bytes)) {
+      const int error = got < 0 ? errno : 0;
       size_t left = got < 0 ? 0 : static_cast<size_t>(got);
       while (left >= pieces[first].bytes && first + 1 < end) left -= pieces[first++].bytes;
-      throw Implausible(fmt::format("the address {:#x} cannot be read", pieces[first].address));
+      refuse(pieces[first].address, error);
     }
     first = end;
   }

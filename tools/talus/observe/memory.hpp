@@ -21,6 +21,11 @@ struct Implausible : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The memory that was read is gone: its process has ended, or it runs another program (exec).
+struct Lost : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 struct Piece {
   uint64_t address;
   size_t bytes;
@@ -33,7 +38,7 @@ class Memory {
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
-  // Reads all pieces, in their order. Throws Implausible if one cannot be read.
+  // Reads all pieces, in their order. Throws Implausible if one cannot be read, and Lost.
   virtual void read(const std::vector<Piece>& pieces) const = 0;
 };
 
@@ -52,13 +57,16 @@ Value value_at(const Memory& memory, uint64_t address) {
 // By process_vm_readv.
 class ProcessMemory : public Memory {
  public:
-  explicit ProcessMemory(int pid) : pid_(pid) {}
+  explicit ProcessMemory(int pid);
   void read(const std::vector<Piece>& pieces) const override;
   // Tries one byte. 0, or the kernel's error.
   int why_not(uint64_t address) const;
 
  private:
+  [[noreturn]] void refuse(uint64_t address, int error) const;
+
   int pid_;
+  std::string program_;  // differs from program to program; empty: not known
 };
 
 // Keeps a copy of all that was read, so that a second look can tell whether any of it changed.

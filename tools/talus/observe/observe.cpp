@@ -23,7 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int looks_max = 40;  // a busy process has few quiet moments
+constexpr int looks_max = 40;    // a busy process has few quiet moments
+constexpr int programs_max = 4;  // that a process began, one after another, during a look
 
 // One look at one Talus. `numbers` has process.* already.
 void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presence, Detail detail,
@@ -106,7 +107,7 @@ void look_at_all(const Memory& memory, const FoundCopies& found, const Numbers& 
 
 }  // namespace
 
-Observation observe_process(int pid, Detail detail, Patience patience) {
+Observation look_at_process(int pid, Detail detail, Patience patience) {
   const ProcessMemory memory(pid);
   const Reached reached = reach_process(pid, memory);
   if (reached.result != ObserveResult::good) return failure(reached.result, reached.message);
@@ -123,6 +124,18 @@ Observation observe_process(int pid, Detail detail, Patience patience) {
   look_at_all(memory, found, own, &presence, detail, patience, fmt::format("process {}", pid),
               observation);
   return observation;
+}
+
+Observation observe_process(int pid, Detail detail, Patience patience) {
+  for (int i = 1;; i++) {
+    try {
+      return look_at_process(pid, detail, patience);
+    } catch (const Lost& lost) {
+      // It may run another program now; otherwise the next try finds nothing to read.
+      if (i < programs_max) continue;
+      return failure(ObserveResult::no_process, fmt::format("process {}: {}", pid, lost.what()));
+    }
+  }
 }
 
 Observation observe_core(const std::string& path, Detail detail) {

@@ -47,7 +47,11 @@ Reached reach_process(int pid, const ProcessMemory& memory) {
   if (refusal == EPERM || refusal == ENOSYS) {
     return unreachable(ObserveResult::refused, pid, why_refused(pid));
   }
-  reached.found = find_copies(memory, mappings);
+  try {
+    reached.found = find_copies(memory, mappings);
+  } catch (const Lost& lost) {
+    return unreachable(ObserveResult::no_process, pid, lost.what());
+  }
   if (!reached.found.copies.empty()) return reached;
   const std::string& note = reached.found.note;
   return unreachable(ObserveResult::not_talus, pid, note.empty() ? "no Talus in it" : note);

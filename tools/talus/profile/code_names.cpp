@@ -95,6 +95,8 @@ const CodeArea* CodeNames::area_of(uint64_t address) {
       read_image(area);
     } catch (const Implausible&) {
       area.build_id.clear();  // the head is gone, so nothing more is known
+    } catch (const Lost&) {
+      area.build_id.clear();
     }
     return &area;
   }

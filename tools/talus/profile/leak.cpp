@@ -55,8 +55,8 @@ std::vector<GrowthLook> look_often(const HeapSource& source, const LeakRequest& 
     const uint64_t now = monotonic_ns();
     try {
       looks.push_back({now, source.read()});
-    } catch (const Implausible&) {
-      break;  // it has ended
+    } catch (const Lost&) {
+      break;
     }
   }
   return looks;
