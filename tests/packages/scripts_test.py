@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ sys.path.insert(0, str(SOURCE / "tools/dist"))
 
 import archives  # noqa: E402
 import bill  # noqa: E402
+import differences  # noqa: E402
 import stand_ins  # noqa: E402
 
 NINJA = """
@@ -94,6 +96,52 @@ class Archives(unittest.TestCase):
         (root / "b.txt").write_text("c")
         self.assertNotEqual(subprocess.run(["sha256sum", "--quiet", "-c", "SHA256SUMS"], cwd=root,
                                            capture_output=True, check=False).returncode, 0)
+
+
+class Differences(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        (self.folder / "same").write_text("same")
+
+    def delivery(self, name, time=1000):
+        """An archive with an archive of one object of 64-bit little-endian ELF, and a text."""
+        folder = self.folder / name
+        folder.mkdir()
+        (self.folder / "made").mkdir(exist_ok=True)
+        object_file = self.folder / "made/code.o"
+        names = b"\0.text\0.names\0"
+        header = b"\x7fELF\2\1\1".ljust(0x28, b"\0") + struct.pack("<QIHHHHHH", 64, 0, 64, 0, 0,
+                                                                      64, 2, 1)
+        rows = b"".join(struct.pack("<IIQQQQIIQQ", at, 1, 0, 0, offset, size, 0, 0, 1, 0)
+                        for at, offset, size in ((1, 192, 8), (7, 200, len(names))))
+        object_file.write_bytes(header + rows + name.encode().ljust(8, b"\0") + names)
+        inner = b"!<arch>\n" + b"code.o/".ljust(48) + str(object_file.stat().st_size).encode()
+        inner = inner.ljust(8 + 58) + b"`\n" + object_file.read_bytes()
+        (self.folder / "made/lib.a").write_bytes(inner)
+        entries = [("lib.a", self.folder / "made/lib.a"), ("same", self.folder / "same")]
+        archives.write_gzip(folder / "tree.tar.gz", archives.tar_of("tree", entries, time))
+        (folder / "bill").write_text("a bill")
+        return folder
+
+    def test_a_section_of_a_member_is_named(self):
+        said = differences.folders(self.delivery("one"), self.delivery("two"))
+        self.assertEqual(said, (["tree.tar.gz"], [
+            "tree.tar.gz/tree/lib.a/code.o/.text: from byte 0 on, of 8 and 8"]))
+
+    def test_equal_folders_have_none(self):
+        one = self.delivery("one")
+        shutil.copytree(one, self.folder / "copy")
+        self.assertEqual(differences.folders(one, self.folder / "copy"), ([], []))
+
+    def test_other_times_and_missing_files_are_told(self):
+        one = self.delivery("one")
+        (one / "bill").unlink()
+        first = one.rename(self.folder / "first")
+        self.assertEqual(differences.folders(first, self.delivery("one", 2000)), (
+            ["bill", "tree.tar.gz"],
+            ["bill: only in one", "tree.tar.gz: members are equal; their order, times or the "
+             "compression differ"]))
 
 
 class Bill(unittest.TestCase):

@@ -98,6 +98,12 @@ def digest(path):
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def digests(root):
+    """What each source has in it, in the order of their paths."""
+    return {path: digest(root / path) if (root / path).is_file() else os.readlink(root / path)
+            for path in sources(root)}
+
+
 def write_sums(folder):
     """SHA256SUMS of all files of the folder, for `sha256sum -c`."""
     names = sorted(path.name for path in folder.iterdir()

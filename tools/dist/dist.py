@@ -75,6 +75,7 @@ class Dist:
         self.version = version()
         self.name = f"talus-{self.version}"
         self.time = archives.epoch(SOURCE)
+        self.digests = {}
         self.environment = {**os.environ, "SOURCE_DATE_EPOCH": str(self.time), "TZ": "UTC",
                             "LC_ALL": "C.UTF-8"}
 
@@ -85,11 +86,20 @@ class Dist:
 
     def sources(self):
         """What git tracks, and the time of the commit."""
-        entries = [(path, SOURCE / path) for path in archives.sources(SOURCE)
+        self.digests = archives.digests(SOURCE)
+        entries = [(path, SOURCE / path) for path in self.digests
                    if path.name != archives.DATE_FILE]
         texts = [(archives.DATE_FILE, f"{self.time}\n".encode())]
         content = archives.tar_of(self.name, entries, self.time, texts)
         archives.write_gzip(self.output / f"{self.name}.tar.gz", content)
+
+    def sources_stayed(self):
+        """Ends the run where a source changed: the archive of sources would not make the rest."""
+        changed = sorted(str(path) for path, _ in
+                         set(self.digests.items()) ^ set(archives.digests(SOURCE).items()))
+        if changed:
+            raise SystemExit("dist: sources changed while this ran, so nothing here fits together: "
+                             f"{' '.join(dict.fromkeys(changed))}")
 
     def configure(self, libdir, *more, build=None):
         build = build or self.build
@@ -236,6 +246,7 @@ class Dist:
                       self.stand_in("gnu", platform.machine(), "cc"), "-DTALUS_DEBIAN_TEXTS=")
         (self.output / f"{self.name}.spdx.json").write_text(
             bill.bill(self.version, self.output, ninja_text, self.time))
+        self.sources_stayed()
         archives.write_sums(self.output)
         for path in sorted(self.output.iterdir()):
             print(f"{path.stat().st_size:>10}  {path.name}")
