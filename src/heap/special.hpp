@@ -58,7 +58,9 @@ TALUS_FAST bool is_special(PageEntry word) noexcept { return word.bits() == spec
 struct SpecialPool {
   size_t live_bytes = 0;  // that programs asked for
   size_t live_count = 0;
-  size_t in_space_bytes = 0;  // the part of live_bytes that lies in ranges of address space
+  // Of these, blocks in areas of samples: they lie in ranges of address space, the rest beside.
+  size_t in_space_bytes = 0, in_space_count = 0;
+  size_t area_bytes = 0;  // of these areas
 
   void note_live(size_t bytes) noexcept {
     live_bytes += bytes;
@@ -73,7 +75,7 @@ struct SpecialPool {
   }
   // Without blocks there are no bytes. A block has at most PTRDIFF_MAX of them.
   bool is_sound() const noexcept {
-    if (in_space_bytes > live_bytes) return false;
+    if (in_space_bytes > live_bytes || in_space_bytes > area_bytes) return false;
     return live_count != 0 ? live_bytes / live_count <= PTRDIFF_MAX : live_bytes == 0;
   }
 };

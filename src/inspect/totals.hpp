@@ -64,6 +64,9 @@ struct HeapTotals {
   size_t region_total = 0;     // bytes that these providers back
   size_t cache_count = 0;      // thread caches in use, or orphaned by a fork
   size_t left_count = 0;       // of these, orphaned
+  size_t sampled = 0;          // of live_large: blocks in areas of samples
+  size_t sampled_count = 0;    // of live_large_count
+  size_t sample_areas = 0;     // of total_bytes: address space of these areas
   size_t metadata = 0;
   size_t dirty = 0;    // free address space that may hold pages
   size_t clean = 0;    // free address space that holds none
@@ -250,6 +253,9 @@ inline void collect_totals(HeapTotals& totals) noexcept {
   // Most blocks of a mode have their own pages, beside what address space gave.
   totals.live_large += special.live_bytes;
   totals.live_large_count += special.live_count;
+  totals.sampled = special.in_space_bytes;
+  totals.sampled_count = special.in_space_count;
+  totals.sample_areas = special.area_bytes;
   totals.total_bytes += less_or_none(special.live_bytes, special.in_space_bytes);
 }
 

@@ -34,6 +34,7 @@
 #include "heap/lists.hpp"
 #include "heap/modes.hpp"
 #include "heap/sides.hpp"
+#include "heap/special.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
 #include "cache/refill.hpp"
@@ -69,7 +70,9 @@ struct Profile {
   uint64_t mean_bytes = 0;  // between samples
   Sites* sites = nullptr;   // constant from begin() on; null: there was none
   unwind::Unwinder unwinder;
-  Mode mode;  // likewise
+  // Tells areas of samples from other special blocks. Null: there is none.
+  const SpecialOperations* area_operations = nullptr;
+  Mode mode;  // constant from begin() on, too
   Atomic<bool> shared_is_on;
 };
 TALUS_CONSTINIT inline Profile profile;
@@ -264,6 +267,7 @@ TALUS_APART bool prepare(uint64_t mean_bytes, const unwind::LibcOfModules& libc)
   if (memory == nullptr || !profile.unwinder.begin(libc)) return false;
   fill_mode(profile.mode);
   sample_areas::prepare();
+  profile.area_operations = &sample_areas::areas.operations;
   auto* const sites = static_cast<Sites*>(memory);  // all zero, which is its first state
   sites->mean_bytes = mean_bytes;
   profile.sites = sites;

@@ -35,22 +35,25 @@ static_assert(unit_bytes % block_alignment == 0 && slice_bytes % unit_bytes == 0
 // What starts at a unit: nothing, a block of this class, or one that was freed since.
 class UnitMark {
  public:
+  static constexpr uint8_t freed_bit = 128;
   constexpr UnitMark() noexcept = default;
   static constexpr UnitMark live(ClassId id) noexcept {
     return UnitMark{static_cast<uint8_t>(index_of(id) + 1)};
   }
-  constexpr UnitMark freed() const noexcept { return UnitMark{static_cast<uint8_t>(bits_ | 128)}; }
-  constexpr bool is_live() const noexcept { return bits_ != 0 && bits_ < 128; }
-  constexpr bool is_freed() const noexcept { return bits_ > 128; }
+  constexpr UnitMark freed() const noexcept {
+    return UnitMark{static_cast<uint8_t>(bits_ | freed_bit)};
+  }
+  constexpr bool is_live() const noexcept { return bits_ != 0 && bits_ < freed_bit; }
+  constexpr bool is_freed() const noexcept { return bits_ > freed_bit; }
   constexpr size_t block_bytes() const noexcept {
-    return size_class_table.rows[(bits_ & 127) - 1].block_bytes;
+    return size_class_table.rows[(bits_ & (freed_bit - 1)) - 1].block_bytes;
   }
 
  private:
   explicit constexpr UnitMark(uint8_t bits) noexcept : bits_{bits} {}
   uint8_t bits_ = 0;
 };
-static_assert(class_count < 127, "a mark has a bit beside the class");
+static_assert(class_count < UnitMark::freed_bit - 1, "a mark has a bit beside the class");
 
 struct Area : SpecialBlock {
   uintptr_t base;  // 0: unused
@@ -127,6 +130,7 @@ TALUS_APART Area* open_area(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(space
   area->used_units = area->lowest_free = 0;
   for (UnitMark& mark : area->marks) mark = UnitMark{};
   areas.slices += slices;
+  special_pool.area_bytes += slices * slice_bytes;
   page_map.set_all(range.base, slices, special_word, static_cast<SpecialBlock*>(area));
   list(held, *area);
   return area;
@@ -138,6 +142,7 @@ TALUS_APART void close_area(Held<SpaceLock>& held, Area& area) noexcept
   const size_t slices = area.slices;
   unlist(held, area);
   areas.slices -= slices;
+  special_pool.area_bytes -= slices * slice_bytes;
   area.base = area.slices = 0;
   area.next = areas.unused;
   areas.unused = &area;
@@ -200,6 +205,7 @@ TALUS_APART void* allocate(ClassId id, size_t alignment) noexcept {
   }
   special_pool.note_live(block_bytes);
   special_pool.in_space_bytes += block_bytes;
+  special_pool.in_space_count++;
   return block;
 }
 
@@ -239,6 +245,7 @@ TALUS_APART void free_in_area(SpecialBlock& special, void* pointer) noexcept {
   area.used_units -= count;
   areas.used_units -= count;
   special_pool.in_space_bytes -= block_bytes;
+  special_pool.in_space_count--;
   special_pool.note_gone(block_bytes);
   const bool has_room = area.units() - area.used_units >= area.units() / 4;
   if (has_room && !area.is_listed) list(held, area);

@@ -33,6 +33,7 @@
 #include "modes/guarded_pool.hpp"
 #include "modes/profile.hpp"
 #include "modes/profile_sites.hpp"
+#include "modes/sample_areas.hpp"
 #include "modes/tags.hpp"
 #include "threads/helper.hpp"
 #include "threads/helper_thread.hpp"
@@ -257,6 +258,14 @@ struct ObservedLayout {
       TALUS_OBSERVED("special_pool.live_bytes", SpecialPool, live_bytes),
       TALUS_OBSERVED("special_pool.live_count", SpecialPool, live_count),
       TALUS_OBSERVED("special_pool.in_space_bytes", SpecialPool, in_space_bytes),
+      TALUS_OBSERVED("special_pool.in_space_count", SpecialPool, in_space_count),
+      TALUS_OBSERVED("special_pool.area_bytes", SpecialPool, area_bytes),
+      TALUS_OBSERVED("special.operations", SpecialBlock, shared_operations),
+      TALUS_OBSERVED("area.base", sample_areas::Area, base),
+      TALUS_OBSERVED("area.slices", sample_areas::Area, slices),
+      TALUS_OBSERVED_ALL("area.marks", sample_areas::Area, marks),
+      TALUS_OBSERVED_CONSTANT("area.unit_bytes", sample_areas::unit_bytes),
+      TALUS_OBSERVED_CONSTANT("area.freed_mark", sample_areas::UnitMark::freed_bit),
       TALUS_OBSERVED("limits.soft_bytes", EffectiveLimits, soft_bytes),
       TALUS_OBSERVED("limits.hard_bytes", EffectiveLimits, hard_bytes),
 
@@ -292,6 +301,7 @@ struct ObservedLayout {
 
       TALUS_OBSERVED("profile.mean_bytes", profile::Profile, mean_bytes),
       TALUS_OBSERVED("profile.sites", profile::Profile, sites),
+      TALUS_OBSERVED("profile.area_operations", profile::Profile, area_operations),
       TALUS_OBSERVED("profile.is_on", profile::Profile, shared_is_on),
       TALUS_OBSERVED("sites.lost", profile::Sites, shared_lost),
       TALUS_OBSERVED("sites.count", profile::Sites, shared_site_count),

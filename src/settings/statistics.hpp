@@ -70,6 +70,11 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
   ROW(heap, partly_purged_bytes, gauge, bytes, "given back in slabs",                             \
       "of free_bytes, in slabs whose free pages went back to the kernel")                         \
   ROW(heap, large_blocks, gauge, none, "large blocks", "large blocks in use")                     \
+  ROW(heap, sampled_blocks, gauge, none, "sampled blocks",                                        \
+      "of large_blocks, those that the heap profile samples: they share areas")                   \
+  ROW(heap, sampled_bytes, gauge, bytes, "live, sampled", "of live_large_bytes, in these areas")  \
+  ROW(heap, sample_area_bytes, gauge, bytes, "areas of samples",                                  \
+      "of total_bytes; what no sample has of them counts as large_end_bytes")                     \
   ROW(heap, slabs, gauge, none, "slabs", "ranges of equal small blocks")                          \
   ROW(heap, heaps, gauge, none, "heaps", "heaps that there are; threads share them")              \
   ROW(heap, abandoned_heaps, gauge, none, "heaps without a thread", "of these, without a thread") \

@@ -122,6 +122,9 @@ inline void add_heap_values(Statistics& all) noexcept {
   all.set(Id::heap_live_bytes, totals.live());
   all.set(Id::heap_partly_purged_bytes, totals.purged_in_slabs);
   all.set(Id::heap_large_blocks, totals.live_large_count);
+  all.set(Id::heap_sampled_blocks, totals.sampled_count);
+  all.set(Id::heap_sampled_bytes, totals.sampled);
+  all.set(Id::heap_sample_area_bytes, totals.sample_areas);
   all.set(Id::heap_slabs, totals.slab_count);
   all.set(Id::heap_heaps, totals.heap_count);
   all.set(Id::heap_abandoned_heaps, totals.abandoned_count);

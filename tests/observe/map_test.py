@@ -14,6 +14,7 @@ import unittest
 from process import REAL, Process, look, talus
 
 ABSENT, OUTSIDE = "A", "K"
+SAMPLE_AREA = 7  # kinds of pieces are in tools/talus/map/pieces.js
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 
@@ -55,6 +56,19 @@ class Map(unittest.TestCase):
                                delta=2 * data["page_bytes"])
         self.assertEqual(slabs, numbers["heap"]["slabs"])
         self.assertAlmostEqual(live / numbers["heap"]["live_small_bytes"], 1, delta=0.02)
+
+    def test_areas_of_sampled_blocks(self):
+        with Process("shared", TALUS_PROFILE="64KiB") as process:
+            data, heap = data_of(self.map_of(process.pid)), look(process.pid)["heap"]
+        areas = [piece for region in data["regions"] for piece in region["pieces"]
+                 if piece[0] == SAMPLE_AREA]
+        self.assertEqual(sum(area[1] * data["page_bytes"] for area in areas),
+                         heap["sample_area_bytes"])
+        self.assertEqual(sum(area[2] for area in areas), heap["sampled_blocks"])
+        free = sum(area[3] for area in areas)
+        self.assertLessEqual(free + heap["sampled_bytes"], heap["sample_area_bytes"])
+        states = {letter for region in data["regions"] for letter, _ in pages_of(region)}
+        self.assertTrue(areas and states)
 
     def test_one_file(self):
         with Process("shared") as process:

@@ -57,6 +57,30 @@ class Why(unittest.TestCase):
         self.assertAlmostEqual(parts["live_small_bytes"] + parts["lists_bytes"],
                                sum(numbers[name] for name in out), delta=8192)
 
+    def test_areas_of_sampled_blocks(self):
+        """Areas have parts and words of their own, and their numbers are those of `stats`."""
+        with Process("shared", TALUS_PROFILE="64KiB") as process:
+            seen, heap = picture_of(process.pid), look(process.pid)["heap"]
+            own = process.own_numbers()["heap"]
+            page = talus("why", process.pid).stdout
+        areas = seen["sample_areas"]
+        self.assertGreater(areas["samples"], 100)
+        self.assertEqual(areas["samples"], heap["sampled_blocks"])
+        self.assertEqual(areas["bytes"], heap["sample_area_bytes"])
+        self.assertLessEqual(areas["room_bytes"] + heap["sampled_bytes"], areas["bytes"])
+        for name in ("sampled_blocks", "sampled_bytes", "sample_area_bytes"):
+            self.assertEqual(own[name], heap[name], name)
+        # Each block has whole units of 512 bytes. Its pages are resident where it was written to.
+        self.assertGreater(heap["sampled_bytes"] + areas["room_bytes"] + 512 * areas["samples"],
+                           areas["bytes"])
+        in_use, free = seen["parts"]["in_use"], seen["parts"]["free"]
+        self.assertGreater(in_use["sampled_bytes"], 0)
+        self.assertLessEqual(in_use["sampled_bytes"], heap["sampled_bytes"])
+        self.assertLessEqual(free["sample_room_bytes"], areas["room_bytes"])
+        self.assertEqual(sum_of(seen), seen["total_bytes"] + seen["beyond_total_bytes"])
+        self.assertRegex(page, r"(?m)^  sampled blocks  ")
+        self.assertIn(f", {areas['samples']} samples, ", page)
+
     def test_trim_gives_what_it_says(self):
         with Process("shared") as process:
             process.ask("w")

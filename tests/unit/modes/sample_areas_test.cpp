@@ -8,6 +8,7 @@
 
 #include "each_way.hpp"
 #include "effort.hpp"
+#include "inspect/totals.hpp"
 #include "late.hpp"
 #include "modes/sample_areas.hpp"
 #include "quiet.hpp"
@@ -49,6 +50,10 @@ TEST_F(SampleAreas, SmallBlocksShareSlices) {
   for (int i = 0; i < 2000; i++) blocks.push_back(make(500));
   EXPECT_LE(areas.slices * slice_bytes, 2 * 2000 * sample_areas::unit_bytes);
   EXPECT_EQ(in_space_bytes(), 2000 * usable_size(blocks[0]));
+  const HeapTotals totals = collect_totals();
+  EXPECT_EQ(totals.sampled_count, 2000u);
+  EXPECT_EQ(totals.sampled, in_space_bytes());
+  EXPECT_EQ(totals.sample_areas, areas.slices * slice_bytes);
   for (void* block : blocks) free_block(block);
 }
 

@@ -80,6 +80,9 @@ class Regions {
       }
     } else if (piece.use == PieceUse::live_large) {
       row.push_back(piece.block_bytes);
+    } else if (piece.use == PieceUse::sample_area) {
+      row.push_back(piece.live_count);
+      row.push_back(piece.room_bytes);
     }
     pieces_.push_back(std::move(row));
     if (piece.pages.empty()) pages_.add(absent, pages);

@@ -8,7 +8,8 @@ const KINDS = [
   ['slab', '--live', 'small blocks'], ['live', '--large', 'large block'],
   ['kept', '--kept', 'freed, kept by a thread'], ['range', '--range', 'free range'],
   ['untouched', '--untouched', 'untouched range'], ['metadata', '--metadata', 'metadata'],
-  ['other', '--other', 'modes, providers, guards']];
+  ['other', '--other', 'modes, providers, guards'],
+  ['samples', '--samples', 'area of sampled blocks']];
 const ABSENT = 0, OUTSIDE = 10;  // states of pages; 1 to 9: resident, with 0 to 8 eighths live
 const MODES = {use: 'Use', class: 'Class', occupancy: 'Occupancy', residency: 'Residency'};
 
@@ -35,9 +36,10 @@ const regions = data.regions.map(given => {
   let at = lead;
   for (const row of given.pieces) {
     const [kind, pages, block = 0, blocks = 0, live = 0, waiting = 0, heap = 0] = row;
+    const [, , samples = 0, room = 0] = kind === 7 ? row : [];
     if (kind >= 0) {
       pieces.push({kind, base: first + at * pageBytes, pages, block, blocks, live, waiting, heap,
-        resident: 0});
+        samples, room, resident: 0});
       owner.fill(pieces.length - 1, at, at + pages);
     }
     at += pages;

@@ -39,11 +39,14 @@ function tell(x, y) {
     lines.push(`<b>${KINDS[piece.kind][2]}</b>`);
   }
   const whole = piece.pages * pageBytes;
+  if (piece.kind === 7) {
+    lines.push(`<b>${count(piece.samples)}</b> samples live here, ${size(piece.room)} of ${size(whole)} free`);
+  }
   lines.push(data.pages_known ? `${size(piece.resident)} of ${size(whole)} resident` : size(whole));
   const address = found.region.base + found.page * pageBytes;
   const page = state === ABSENT ? 'not resident' :
     (data.pages_known ? (found.region.huge[found.page] ? 'resident, in a huge page' : 'resident') : 'unknown') +
-    (piece.kind <= 1 ? `, ${state === 1 ? 'nothing' : state === 9 ? 'all' : 'about ' + (state - 1) + '/8'} live` : '');
+    (piece.kind <= 1 || piece.kind === 7 ? `, ${state === 1 ? 'nothing' : state === 9 ? 'all' : 'about ' + (state - 1) + '/8'} live` : '');
   lines.push(`<code>${hex(piece.base)} to ${hex(end)}</code>`);
   lines.push(`<span class="faint">page <code>${hex(address)}</code>: ${page}</span>`);
   tip.innerHTML = lines.join('<br>');

@@ -109,6 +109,26 @@ void fill_slab(HeapPiece& piece, const SlabBlocks& blocks, std::span<const uint6
   fill_pages(piece, sums[0], sums[2], sums[1], pages);
 }
 
+void fill_area(HeapPiece& piece, std::span<const AreaBlock> blocks, uint64_t unit_bytes,
+               const PagePresence& pages) {
+  const PageSums none(piece.bytes, pages.page_bytes());
+  PageSums live = none, free = none;
+  uint64_t end = 0;  // of the block before
+  for (const AreaBlock& block : blocks) {
+    const uint64_t from = std::max(end, block.offset);
+    const uint64_t to = std::min(block.offset + block.bytes, piece.bytes);
+    if (from > to) continue;  // torn
+    free.add(end, from);
+    piece.room_bytes += from - end;
+    live.add(from, to);
+    piece.live_count++;
+    end = std::min((to + unit_bytes - 1) / unit_bytes * unit_bytes, piece.bytes);
+  }
+  free.add(end, piece.bytes);
+  piece.room_bytes += piece.bytes - end;
+  fill_pages(piece, live, none, free, pages);
+}
+
 void fill_large(HeapPiece& piece, uint64_t front, uint64_t usable_end, const PagePresence& pages) {
   const PageSums none(piece.bytes, pages.page_bytes());
   PageSums live = none;

@@ -24,7 +24,8 @@ enum class PieceUse : uint8_t {
   free_range,       // free, may be resident
   untouched_range,  // free; only a huge page makes it resident
   metadata,
-  other  // blocks of modes and providers, guards
+  other,       // blocks of modes and providers, guards
+  sample_area  // shared by blocks that the heap profile samples
 };
 
 // One page: whether it is resident, and how many 64ths of it are live, rounded up.
@@ -38,10 +39,12 @@ struct HeapPiece {
   PieceUse use = PieceUse::other;
   uint64_t heap = 0;         // of a slab: the number of its heap; instances come behind heaps
   uint64_t block_bytes = 0;  // of each block of a slab, or of the large block
-  // Blocks of a slab. Those that wait are free, in lists of threads or on their way home.
+  // Blocks of a slab; of an area the live ones alone. Those that wait are free, in lists of threads
+  // or on their way home.
   uint64_t block_count = 0, live_count = 0, waiting_count = 0;
   // Resident bytes; the parts: of live blocks, of blocks that wait, of free ones, and the rest.
   uint64_t resident = 0, live = 0, waiting = 0, free = 0, end = 0;
+  uint64_t room_bytes = 0;  // of an area: where no block lies, resident or not
   // Resident pages without a byte of a live block; and of `free` what lies there.
   uint64_t free_pages = 0, free_alone = 0;
   std::vector<bool> is_live;   // of each block of a slab
@@ -69,6 +72,12 @@ struct SlabBlocks {
 
 // `pages` has looked at the piece. The piece has its base, its bytes and its use.
 void fill_slab(HeapPiece& piece, const SlabBlocks& blocks, std::span<const uint64_t> waiting,
+               const PagePresence& pages);
+// `blocks` lie in the piece, at offsets; each has whole units.
+struct AreaBlock {
+  uint64_t offset, bytes;
+};
+void fill_area(HeapPiece& piece, std::span<const AreaBlock> blocks, uint64_t unit_bytes,
                const PagePresence& pages);
 // `front` to `usable_end` is the block, as distances from the base.
 void fill_large(HeapPiece& piece, uint64_t front, uint64_t usable_end, const PagePresence& pages);

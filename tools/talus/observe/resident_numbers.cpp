@@ -9,23 +9,20 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <map>
 #include <optional>
 #include <unordered_map>
+
+#include "observe/arena_runs.hpp"
+#include "observe/sample_areas.hpp"
 
 namespace talus::tool {
 namespace {
 
 using Id = core::StatisticId;
 
-constexpr size_t arenas_max = size_t{1} << 20;
-constexpr uint64_t run_bytes_max = uint64_t{1} << 46;
+constexpr size_t chunks_max = size_t{1} << 20;
 // How many slices one step of the walk reads: 256 MiB.
 constexpr size_t slices_at_a_time = 4096;
-
-struct Range {
-  uint64_t base, end;
-};
 
 struct Sums {
   uint64_t taken_small = 0, free_in_slabs = 0, live_large = 0, kept_large = 0, retained = 0;
@@ -52,21 +49,21 @@ class ResidentReader {
         slab_(layout, "slab", slab_fields(layout)),
         large_(layout, "large", {"base", "slices", "usable_bytes", "state", "front_bytes"}),
         range_(layout, "range", range_fields(layout)),
+        areas_(look, layout, classes),
         free_bits_(layout.field("slab.free_bits").value) {}
 
   // False: the kernel does not tell.
   bool read() {
     if (notes_ != nullptr && layout_.has("slab.served_at")) read_clock();
-    read_arenas();
-    for (const Range& run : runs_) walk(run);
+    runs_ = read_arena_runs(look_, layout_);
+    for (const ArenaRun& run : runs_) walk(run);
     read_metadata();
     return is_known_;
   }
   const Sums& sums() const { return sums_; }
 
  private:
-  void read_arenas();
-  void walk(const Range& run);
+  void walk(const ArenaRun& run);
   void read_descriptors(const PageMapView::Rows& rows);
   // Adds what begins at this slice. Returns its bytes.
   uint64_t add_piece(uint64_t at, uint64_t end, Entry entry, uint64_t descriptor);
@@ -75,6 +72,7 @@ class ResidentReader {
   void read_clock();
   std::optional<uint64_t> age_of(const char* slab) const;
   uint64_t add_range(uint64_t at, uint64_t bytes, const char* copy);
+  uint64_t add_area(uint64_t bytes, const SampleArea& area);
   // Notes a piece without blocks, at which pages_ has looked.
   void note_plain(uint64_t base, uint64_t bytes, PieceUse use);
   void add_metadata(uint64_t base, uint64_t bytes);
@@ -105,9 +103,10 @@ class ResidentReader {
   PagePresence& pages_;
   PieceNotes* notes_;  // null: none are wanted
   View slab_, large_, range_;
+  SampleAreas areas_;
   uint64_t free_bits_;
   std::optional<uint16_t> clock_;  // of decay passes, as in the process
-  std::vector<Range> runs_;
+  std::vector<ArenaRun> runs_;
   std::unordered_map<uint64_t, const char*> descriptors_;
   Sums sums_;
   bool is_known_ = true;
@@ -126,29 +125,6 @@ void ResidentReader::read_clock() {
 std::optional<uint64_t> ResidentReader::age_of(const char* slab) const {
   if (!clock_) return std::nullopt;
   return static_cast<uint16_t>(*clock_ - slab_.get(slab, 3));  // both wrap
-}
-
-// Free ranges may cross from one arena into the next, so neighbours are one walk.
-void ResidentReader::read_arenas() {
-  const View space(layout_, "space", {"arenas"});
-  const View arena(layout_, "arena", {"base", "bytes", "next"});
-  std::map<uint64_t, uint64_t> ends;
-  uint64_t at = space.get(space.read(look_, layout_.root("space")), 0);
-  for (size_t count = 0; at != 0; count++) {
-    if (count == arenas_max) throw Implausible("a list of arenas without an end");
-    const char* const copy = arena.read(look_, at);
-    const uint64_t base = arena.get(copy, 0), bytes = arena.get(copy, 1);
-    if (base % map_.slice_bytes() != 0 || bytes > run_bytes_max) throw Implausible("an arena");
-    ends[base] = base + bytes;
-    at = arena.get(copy, 2);
-  }
-  for (const auto& [base, end] : ends) {
-    if (!runs_.empty() && runs_.back().end == base) {
-      runs_.back().end = end;
-    } else {
-      runs_.push_back({base, end});
-    }
-  }
 }
 
 void ResidentReader::read_descriptors(const PageMapView::Rows& rows) {
@@ -178,7 +154,7 @@ void ResidentReader::read_descriptors(const PageMapView::Rows& rows) {
   for (size_t i = 0; i < copies.size(); i++) descriptors_[addresses[i]] = copies[i];
 }
 
-void ResidentReader::walk(const Range& run) {
+void ResidentReader::walk(const ArenaRun& run) {
   const uint64_t slice = map_.slice_bytes();
   for (uint64_t at = run.base; at < run.end && is_known_;) {
     const uint64_t first = at;
@@ -188,6 +164,7 @@ void ResidentReader::walk(const Range& run) {
     look_at(first, slices * slice);
     descriptors_.clear();
     read_descriptors(rows);
+    if (notes_ != nullptr) areas_.read(rows);
     // A piece that began here may end behind what was read.
     while (at < first + slices * slice && at < run.end) {
       const size_t index = (at - first) / slice;
@@ -228,11 +205,23 @@ uint64_t ResidentReader::add_piece(uint64_t at, uint64_t end, Entry entry, uint6
       return add_range(at, bytes, copy);
     }
   }
+  if (const SampleArea* const area = areas_.at(at, descriptor)) {
+    return add_area(within(area->slices), *area);
+  }
   // Sampled blocks share such slices, and so do blocks of a region in a large block.
   const bool is_special = descriptor != 0 && entry.bits == layout_.constant("entry.special");
   (is_special ? sums_.live_large : sums_.rest) += resident(at, slice);
   note_plain(at, slice, PieceUse::other);
   return slice;
+}
+
+// Without notes, its slices count one by one.
+uint64_t ResidentReader::add_area(uint64_t bytes, const SampleArea& area) {
+  sums_.live_large += resident(area.base, bytes);
+  if (!is_known_) return bytes;
+  HeapPiece& piece = note(area.base, bytes, PieceUse::sample_area);
+  fill_area(piece, area.blocks, areas_.unit_bytes(), pages_);
+  return bytes;
 }
 
 uint64_t ResidentReader::add_range(uint64_t at, uint64_t bytes, const char* copy) {
@@ -309,16 +298,16 @@ void ResidentReader::read_metadata() {
   const View chunk(layout_, "chunk", {"next", "bytes", "is_in_arena"});
   uint64_t at = space.get(space.read(look_, layout_.root("space")), 0);
   for (size_t count = 0; at != 0; count++) {
-    if (count == arenas_max) throw Implausible("a list of chunks without an end");
+    if (count == chunks_max) throw Implausible("a list of chunks without an end");
     const char* const copy = chunk.read(look_, at);
-    if (chunk.get(copy, 1) > run_bytes_max) throw Implausible("a chunk of metadata");
+    if (chunk.get(copy, 1) > arena_bytes_max) throw Implausible("a chunk of metadata");
     const uint64_t bytes = resident(at, chunk.get(copy, 1));
     add_metadata(at, chunk.get(copy, 1));
     if (chunk.get(copy, 2) != 0) sums_.rest -= std::min(sums_.rest, bytes);
     at = chunk.get(copy, 0);
   }
   std::vector<uint64_t> roots;
-  for (const Range& run : runs_) {
+  for (const ArenaRun& run : runs_) {
     for (uint64_t root = run.base >> 32; root <= (run.end - 1) >> 32; root++) {
       roots.push_back(std::max(root << 32, run.base));
     }

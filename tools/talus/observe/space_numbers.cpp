@@ -17,11 +17,16 @@ using Id = core::StatisticId;
 
 constexpr size_t counters_max = size_t{1} << 20;
 
-// Live bytes of modes that lie in ranges of address space, and not beside them.
-uint64_t special_in_space(const Layout& layout, Look& look) {
-  if (!layout.has("special_pool.in_space_bytes")) return 0;
-  const View special(layout, "special_pool", {"in_space_bytes"});
-  return special.get(special.read(look, layout.root("special_pool")), 0);
+// Live bytes of modes that lie in ranges of address space, and not beside them: sampled blocks.
+uint64_t special_in_space(const Layout& layout, Look& look, Numbers& numbers) {
+  if (!layout.has("special_pool.area_bytes")) return 0;
+  const View special(layout, "special_pool", {"in_space_bytes", "in_space_count", "area_bytes"});
+  const char* const copy = special.read(look, layout.root("special_pool"));
+  numbers[Id::heap_sampled_blocks] = special.get(copy, 1);
+  numbers[Id::heap_sample_area_bytes] = special.get(copy, 2);
+  const uint64_t bytes = special.get(copy, 0);
+  numbers[Id::heap_sampled_bytes] = bytes;
+  return bytes;
 }
 
 }  // namespace
@@ -61,7 +66,7 @@ void HeapReader::read_space() {
     live_large = live_large >> 63 != 0 ? 0 : given;
   }
   if (live_count >> 63 != 0) live_count = 0;
-  const uint64_t in_space = special_in_space(layout_, look_);
+  const uint64_t in_space = special_in_space(layout_, look_, numbers_);
   const uint64_t others = in_slabs_ + live_large + totals_.kept_large + in_space;
   if (others > given) note_at_work(totals_, "ranges moved during the look");
   const uint64_t ends = less_or_none(given, others);

@@ -21,10 +21,12 @@ constexpr size_t others_max = 3;
 std::vector<Part> all_parts() {
   return {{"live_small", "small blocks", PartGroup::in_use},
           {"live_large", "large blocks", PartGroup::in_use},
+          {"sampled", "sampled blocks", PartGroup::in_use},
           {"pinned", "between live blocks", PartGroup::free},
           {"free_pages", "whole pages in slabs", PartGroup::free},
           {"lists", "in lists of threads", PartGroup::free},
           {"kept", "large blocks that threads keep", PartGroup::free},
+          {"sample_room", "room in areas of samples", PartGroup::free},
           {"ranges", "free ranges", PartGroup::free},
           {"metadata", "descriptors, page map", PartGroup::own},
           {"ends", "ends of slabs and large blocks", PartGroup::own},
@@ -82,6 +84,7 @@ class Painter {
   uint64_t& part(const char* name) { return picture_.part_of(name).bytes; }
   void add_slab(const HeapPiece& piece);
   void add_age(const HeapPiece& piece);
+  void add_area(const HeapPiece& piece);
   void add_other(const MappedArea& area, uint64_t bytes);
   void add_huge(const MappedArea& area, const std::vector<const HeapPiece*>& pieces, size_t first);
 
@@ -130,6 +133,17 @@ void Painter::add_age(const HeapPiece& piece) {
   }
 }
 
+// An area is not purged in parts, so its room is not among what a purge gives.
+void Painter::add_area(const HeapPiece& piece) {
+  part("sampled") += piece.live;
+  part("sample_room") += piece.free;
+  part("ends") += piece.end;
+  picture_.sample_areas++;
+  picture_.sample_area_bytes += piece.bytes;
+  picture_.samples += piece.live_count;
+  picture_.sample_room_bytes += piece.room_bytes;
+}
+
 void Painter::add_piece(const HeapPiece& piece) {
   switch (piece.use) {
     case PieceUse::slab:
@@ -155,6 +169,9 @@ void Painter::add_piece(const HeapPiece& piece) {
       break;
     case PieceUse::other:
       part("ends") += piece.resident;
+      break;
+    case PieceUse::sample_area:
+      add_area(piece);
       break;
   }
 }

@@ -81,6 +81,8 @@ struct Picture {
   uint64_t purgeable_bytes = 0;
   uint64_t burst_bytes = 0;        // of free memory, what stays because bursts return
   uint64_t list_excess_bytes = 0;  // in lists, beyond what preset=small allows
+  // Areas of sampled blocks, resident or not; of their bytes, what no block has.
+  uint64_t sample_areas = 0, sample_area_bytes = 0, samples = 0, sample_room_bytes = 0;
 
   const Part& part_of(const char* name) const;
   Part& part_of(const char* name);

@@ -109,6 +109,11 @@ std::string beside(const Picture& picture) {
         fmt::format("kept for the next burst: {} of free memory, until three bursts fail to come\n",
                     as_size(picture.burst_bytes));
   }
+  if (picture.sample_areas != 0) {
+    text += fmt::format("areas of sampled blocks: {} of {}, {} samples, {} free\n",
+                        picture.sample_areas, as_size(picture.sample_area_bytes), picture.samples,
+                        as_size(picture.sample_room_bytes));
+  }
   if (picture.guards != 0) text += fmt::format("guards: {}, without memory\n", picture.guards);
   if (picture.is_resident) {
     text += fmt::format("beside resident memory: page tables {}, swapped out {}\n",

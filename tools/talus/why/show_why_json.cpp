@@ -76,6 +76,10 @@ std::string show_why_json(const PictureTitle& title, const Picture& picture,
   all["huge_bytes"] = picture.huge_bytes;
   all["huge_free_bytes"] = picture.huge_free_bytes;
   all["burst_bytes"] = picture.burst_bytes;
+  all["sample_areas"] = {{"areas", picture.sample_areas},
+                         {"bytes", picture.sample_area_bytes},
+                         {"samples", picture.samples},
+                         {"room_bytes", picture.sample_room_bytes}};
   all["guards"] = picture.guards;
   all["page_table_bytes"] = picture.page_table_bytes;
   all["swapped_bytes"] = picture.swapped_bytes;
