@@ -8,7 +8,6 @@
 
 #include <map>
 #include <tuple>
-#include <utility>
 
 #include "profile/own_frames.hpp"
 
@@ -27,27 +26,27 @@ class Collection {
     if (is_new) profile_.frames.push_back(line);
     return place->second;
   }
-  void add(std::vector<uint32_t> frames, uint64_t block_bytes, const Measures& measures,
-           const LivesAndAges& lives, double factor) {
-    auto key = std::pair(std::move(frames), block_bytes);
+  // `other` has its frames in this profile.
+  void add(const NamedStack& other, double factor) {
+    const auto key = std::tuple(other.frames, other.block_bytes, other.tag);
     const auto [place, is_new] = stacks_.try_emplace(key, profile_.stacks.size());
-    if (is_new) profile_.stacks.push_back({key.first, block_bytes, {}, {}});
+    if (is_new) profile_.stacks.push_back({other.frames, other.block_bytes, other.tag, {}, {}});
     NamedStack& stack = profile_.stacks[place->second];
-    for (size_t i = 0; i < measure_count; i++) stack.measures[i] += factor * measures[i];
-    stack.lives.add(lives, factor);
+    for (size_t i = 0; i < measure_count; i++) stack.measures[i] += factor * other.measures[i];
+    stack.lives.add(other.lives, factor);
   }
   void add(const NamedProfile& other, double factor) {
     for (const NamedStack& stack : other.stacks) {
-      std::vector<uint32_t> frames;
-      for (const uint32_t place : stack.frames) frames.push_back(frame(other.frames[place]));
-      add(std::move(frames), stack.block_bytes, stack.measures, {}, factor);
+      NamedStack known{{}, stack.block_bytes, stack.tag, stack.measures, {}};
+      for (const uint32_t place : stack.frames) known.frames.push_back(frame(other.frames[place]));
+      add(known, factor);
     }
   }
 
  private:
   NamedProfile& profile_;
   std::map<std::tuple<std::string, std::string, uint32_t>, uint32_t> frames_;
-  std::map<std::pair<std::vector<uint32_t>, uint64_t>, size_t> stacks_;
+  std::map<std::tuple<std::vector<uint32_t>, uint64_t, std::string>, size_t> stacks_;
 };
 
 }  // namespace
@@ -56,18 +55,18 @@ NamedProfile named(const std::vector<Place>& places, CodeNames& names) {
   NamedProfile profile;
   Collection collection(profile);
   for (const Place& place : places) {
-    std::vector<uint32_t> frames;
+    NamedStack stack{{}, place.block_bytes, place.tag, place.measures, place.lives};
     for (const uint64_t address : place.frames) {
       for (const CodeLine& line : lines_of_frame(address, names)) {
-        frames.push_back(collection.frame(line));
+        stack.frames.push_back(collection.frame(line));
       }
     }
     if (!place.thread.empty()) {
       CodeLine thread;
       thread.function = place.thread;
-      frames.push_back(collection.frame(thread));
+      stack.frames.push_back(collection.frame(thread));
     }
-    collection.add(std::move(frames), place.block_bytes, place.measures, place.lives, 1);
+    collection.add(stack, 1);
   }
   return profile;
 }

@@ -22,6 +22,7 @@ namespace talus::tool {
 struct NamedStack {
   std::vector<uint32_t> frames;  // places in NamedProfile::frames, the innermost first
   uint64_t block_bytes = 0;      // 0: of several sizes
+  std::string tag;               // the purpose that the program said; empty: none
   Measures measures{};
   LivesAndAges lives;  // none in a difference
 };

@@ -103,7 +103,7 @@ class PprofWriter {
     for (const NamedStack& stack : profile.stacks) {
       std::vector<uint64_t> locations;
       for (const uint32_t frame : stack.frames) locations.push_back(frame + 1);
-      add_sample(locations, values_of(stack.measures, view), {stack.block_bytes, "", ""});
+      add_sample(locations, values_of(stack.measures, view), {stack.block_bytes, stack.tag, ""});
     }
     return end(profile.mean_bytes, {profile.at_ns, profile.span_ns, view});
   }

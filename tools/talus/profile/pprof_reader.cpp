@@ -221,13 +221,15 @@ class PprofReader {
     location.frames.push_back(static_cast<uint32_t>(profile_.frames.size()));
     profile_.frames.push_back(line);
   }
-  uint64_t size_label(std::string_view text) const {
-    uint64_t key = 0, number = 0;
+  void read_label(std::string_view text, NamedStack& stack) const {
+    uint64_t key = 0, word = 0, number = 0;
     for (Fields label(text); label.next();) {
       if (label.field == 1) key = label.number;
+      if (label.field == 2) word = label.number;
       if (label.field == 3) number = label.number;
     }
-    return text_at(key) == "bytes" ? number : 0;
+    if (text_at(key) == "bytes") stack.block_bytes = std::max(stack.block_bytes, number);
+    if (text_at(key) == "tag") stack.tag = text_at(word);
   }
   void read_sample(std::string_view text) {
     NamedStack stack;
@@ -235,8 +237,7 @@ class PprofReader {
     for (Fields sample(text); sample.next();) {
       if (sample.field == 1) sample.append_to(locations);
       if (sample.field == 2) sample.append_to(values);
-      if (sample.field == 3)
-        stack.block_bytes = std::max(stack.block_bytes, size_label(sample.bytes));
+      if (sample.field == 3) read_label(sample.bytes, stack);
     }
     if (values.size() < live_measures || values.size() > measure_count) throw Malformed();
     for (size_t i = 0; i < values.size(); i++) {

@@ -24,6 +24,7 @@
 #include "profile/sampling_span.hpp"
 #include "profile/show_lives.hpp"
 #include "profile/show_places.hpp"
+#include "profile/show_tags.hpp"
 #include "profile/speedscope.hpp"
 #include "profile/views.hpp"
 #include "profile/with_complaints.hpp"
@@ -74,8 +75,24 @@ bool write_file(const std::string& path, const std::string& bytes) {
 bool is_json(const std::string& path) { return path.ends_with(".json"); }
 bool is_page(const std::string& path) { return path.ends_with(".html") || path.ends_with(".htm"); }
 
-int show(const Loaded& loaded, const ProfileRequest& request) {
+std::string text_of(const Loaded& loaded) {
   const NamedProfile& profile = loaded.profile;
+  switch (loaded.title.view) {
+    case ProfileView::sizes:
+      return places_head(loaded.title, profile) + loaded.sizes;
+    case ProfileView::lifetimes:
+      return show_lives(loaded.title, profile);
+    case ProfileView::tags:
+      return show_tags(loaded.title, profile);
+    default:
+      return show_places(loaded.title, profile);
+  }
+}
+
+int show(const Loaded& loaded, const ProfileRequest& request) {
+  const bool is_by_tag = loaded.title.view == ProfileView::tags;
+  const NamedProfile by_tag = is_by_tag ? with_tags_outermost(loaded.profile) : NamedProfile{};
+  const NamedProfile& profile = is_by_tag ? by_tag : loaded.profile;
   const PlacesTitle& title = loaded.title;
   const Measure measure =
       title.is_span && request.view.empty() ? allocated_bytes : measure_of(title.view);
@@ -87,14 +104,12 @@ int show(const Loaded& loaded, const ProfileRequest& request) {
     const std::string bytes =
         is_json(path)   ? speedscope_of(profile, measure)
         : is_page(path) ? profile_as_page(loaded.title, profile)
-                        : gzipped(loaded.pprof.empty() ? pprof_of(profile) : loaded.pprof);
+                        : gzipped(loaded.pprof.empty() ? pprof_of(loaded.profile) : loaded.pprof);
     if (!write_file(path, bytes)) return exit_usage;
   }
   if (request.is_collapsed) fmt::print("{}", collapsed(profile, measure, title.detail));
   if (request.is_text || (request.outputs.empty() && !request.is_collapsed)) {
-    fmt::print("{}", title.view == ProfileView::sizes ? places_head(title, profile) + loaded.sizes
-                     : title.view == ProfileView::lifetimes ? show_lives(title, profile)
-                                                            : show_places(title, profile));
+    fmt::print("{}", text_of(loaded));
   }
   return exit_yes;
 }
@@ -211,10 +226,9 @@ Subcommand add_profile(CLI::App& app) {
       "flame graph,\nFILE.json is for speedscope, and any other FILE for `pprof`; -o may stand "
       "twice. Collapsed\nstacks are for other flame graphs. --view says what comes first: the peak "
       "is the moment with\nmost live bytes since the profile began, and pins are free bytes that "
-      "live blocks hold back.\nOther views tell how long blocks lived, and which thread made those "
-      "that live. BEFORE and\nAFTER are each a file for pprof, a core file or a process. Exit "
-      "status: "
-      "as of `talus stats`,\nand 1 if there is no profile.");
+      "live blocks hold back.\nOther views tell how long blocks lived, which thread made those "
+      "that live, and the\ntags of talus_tag_push. BEFORE and AFTER are each a file for pprof, a "
+      "core file or a process.\nExit status: as of `talus stats`, and 1 if there is no profile.");
   command->add_option("process", wanted->process, "a process, a core file, or a file for pprof")
       ->type_name("PID|FILE")
       ->required();
@@ -227,7 +241,7 @@ Subcommand add_profile(CLI::App& app) {
   for (const auto& [word, view] : view_words) words.push_back(word);
   command->add_option("--view", wanted->view, "what comes first, or what is told instead")
       ->check(CLI::IsMember(words))
-      ->type_name("live|allocated|peak|pins|sizes|lifetimes|threads");
+      ->type_name("live|allocated|peak|pins|sizes|lifetimes|threads|tags");
   command->add_option("--diff", wanted->before, "show what there is beyond this one")
       ->type_name("BEFORE");
   command->add_option("--for", wanted->span_s, "allocations of that time, such as 30s")

@@ -9,6 +9,8 @@
 #include <cmath>
 #include <cstdint>
 #include <ctime>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "json.hpp"
@@ -57,6 +59,13 @@ Json data_of(const PlacesTitle& title, const NamedProfile& profile) {
   for (const CodeLine& line : profile.frames) {
     data["frames"].push_back({line.function, line.file, line.line});
   }
+  std::map<std::string, size_t> tags;
+  for (const NamedStack& stack : profile.stacks) tags.try_emplace(stack.tag, 0);
+  data["tags"] = Json::array();
+  for (auto& [tag, place] : tags) {
+    place = data["tags"].size();
+    data["tags"].push_back(tag);
+  }
   data["stacks"] = Json::array();
   for (const NamedStack& stack : profile.stacks) {
     Json row = Json::array();
@@ -67,6 +76,7 @@ Json data_of(const PlacesTitle& title, const NamedProfile& profile) {
     const LifeBin freed = stack.lives.freed.sum();
     row.push_back(std::llround(freed.blocks));
     row.push_back(freed.seconds);
+    row.push_back(tags[stack.tag]);
     data["stacks"].push_back(row);
   }
   data["ages"] = Json::array();

@@ -101,6 +101,28 @@ std::vector<PlaceRow> rows_of(const NamedProfile& profile, NameDetail detail, Me
 
 namespace {
 
+std::string heads_of(const char* first, const char* second, const std::string& name) {
+  return fmt::format("{:>11} {:>10} {:>11} {:>11}  {}\n", first, "blocks", second, "blocks", name);
+}
+// Two sums of bytes, each with its blocks, which stand before it.
+std::string row_of(const Measures& sum, Measure first, Measure second, bool is_difference,
+                   const std::string& name) {
+  return fmt::format("{:>11} {:>10.0f} {:>11} {:>11.0f}  {}\n",
+                     signed_size(sum[first], is_difference), sum[first - 1],
+                     signed_size(sum[second], is_difference), sum[second - 1], name);
+}
+static_assert(live_blocks + 1 == live_bytes && peak_blocks + 1 == peak_bytes &&
+              allocations + 1 == allocated_bytes);
+
+}  // namespace
+
+std::string place_heads(const std::string& name) { return heads_of("live", "allocated", name); }
+std::string place_row(const Measures& sum, bool is_difference, const std::string& name) {
+  return row_of(sum, live_bytes, allocated_bytes, is_difference, name);
+}
+
+namespace {
+
 std::string pin_rows(const PlacesTitle& title, const NamedProfile& profile) {
   std::string text = fmt::format("\n{:>11} {:>11} {:>11} {:>10}  {}\n", "pinned", "purgeable",
                                  "live", "blocks", "function < its callers");
@@ -150,20 +172,13 @@ std::string show_places(const PlacesTitle& title, const NamedProfile& profile) {
   std::string text = places_head(title, profile);
   if (title.view == ProfileView::pins) return text + pin_rows(title, profile);
   const bool is_peak = title.view == ProfileView::peak;
-  const Measure bytes = is_peak ? peak_bytes : live_bytes;
-  const Measure blocks = is_peak ? peak_blocks : live_blocks;
-  const Measure other_bytes = is_peak ? live_bytes : allocated_bytes;
-  const Measure other_blocks = is_peak ? live_blocks : allocations;
-  text += fmt::format("\n{:>11} {:>10} {:>11} {:>11}  {}\n", is_peak ? "peak" : "live", "blocks",
-                      is_peak ? "live" : "allocated", "blocks", "function < its callers");
+  const std::string name = "function < its callers";
+  text += "\n" + (is_peak ? heads_of("peak", "live", name) : place_heads(name));
   size_t shown = 0;
   for (const PlaceRow& row : rows_of(profile, title.detail, measure_of(title.view))) {
     if (shown++ == rows_max) break;
-    const Measures& sum = row.measures;
-    text += fmt::format("{:>11} {:>10.0f} {:>11} {:>11.0f}  {}\n",
-                        signed_size(sum[bytes], profile.is_difference), sum[blocks],
-                        signed_size(sum[other_bytes], profile.is_difference), sum[other_blocks],
-                        row.name);
+    text += is_peak ? row_of(row.measures, peak_bytes, live_bytes, profile.is_difference, row.name)
+                    : place_row(row.measures, profile.is_difference, row.name);
   }
   return text;
 }

@@ -44,6 +44,10 @@ std::string places_head(const PlacesTitle& title, const NamedProfile& profile);
 // A table of the first rows.
 std::string show_places(const PlacesTitle& title, const NamedProfile& profile);
 
+// What lives and what was allocated: a row of a table, and its heads.
+std::string place_heads(const std::string& name);
+std::string place_row(const Measures& sum, bool is_difference, const std::string& name);
+
 // `outer;inner BYTES` lines.
 std::string collapsed(const NamedProfile& profile, Measure measure, NameDetail detail);
 

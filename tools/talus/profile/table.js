@@ -3,10 +3,11 @@
 // Owns: the order of the table. Called last.
 // Must not know: how the flame graph is drawn.
 
-const HEADS = [...MEASURES, 'Mean life', 'Function'], LIFE = MEASURES.length, NAME = LIFE + 1;
+const HEADS = [...MEASURES, 'Mean life', ...(hasTags ? ['Tag'] : []), 'Function'];
+const LIFE = MEASURES.length, NAME = HEADS.length - 1, TAG = hasTags ? NAME - 1 : -1;
 let column = 0, direction = -1;
 function sortBy(chosen) {
-  direction = chosen === column ? -direction : chosen === NAME ? 1 : -1;
+  direction = chosen === column ? -direction : chosen === NAME || chosen === TAG ? 1 : -1;
   column = chosen;
   drawTable();
 }
@@ -21,8 +22,8 @@ function drawTable() {
     head.onclick = () => sortBy(i);
     heads.append(head);
   });
-  const key = row => column === NAME ? row.frame.name : column === LIFE ? lifeOf(row) : data.is_difference ? Math.abs(row.sum[column]) : row.sum[column];
-  const shown = siteRows.filter(row => !wanted || matches(row.frame));
+  const key = row => column === NAME ? row.frame.name : column === TAG ? row.tag : column === LIFE ? lifeOf(row) : data.is_difference ? Math.abs(row.sum[column]) : row.sum[column];
+  const shown = siteRows.filter(row => !wanted || matches(row.frame) || row.tag.toLowerCase().includes(wanted));
   shown.sort((a, b) => direction * (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0));
   for (const site of shown.slice(0, 500)) {
     const row = document.createElement('tr');
@@ -32,6 +33,7 @@ function drawTable() {
       if (data.is_difference && Math.round(value)) cell.className = value > 0 ? 'more' : 'less';
     });
     row.insertCell().textContent = duration(lifeOf(site));
+    if (hasTags) row.insertCell().textContent = site.tag;
     const cell = row.insertCell(), place = document.createElement('span');
     cell.className = 'name';
     cell.append(site.frame.name + ' ', place);

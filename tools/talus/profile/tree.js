@@ -18,7 +18,7 @@ const sites = new Map();
 for (const [stack, , ...values] of data.stacks) {
   const measures = COLUMN.map(column => values[column]);
   let node = root;
-  const [freed, lived] = values.slice(MEASURES.length);
+  const [freed, lived, tag] = values.slice(MEASURES.length);
   const addLife = at => { at.freed += freed; at.lived += lived; };
   const add = at => {
     addLife(at);
@@ -30,15 +30,16 @@ for (const [stack, , ...values] of data.stacks) {
     if (!next) node.inner.set(place, next = newNode(frames[place], node));
     add(node = next);
   }
-  const inner = stack.slice(-4).reverse(), key = inner.slice(0, 3).join();
+  const inner = stack.slice(-4).reverse(), key = tag + ':' + inner.slice(0, 3).join();
   let site = sites.get(key);
   if (!site) {
     sites.set(key, site = {frame: frames[inner[0]] ?? {name: '(no frame)', file: '', line: 0},
-      sum: zeros(), freed: 0, lived: 0, callers: inner.slice(1).map(place => frames[place].name)});
+      tag: data.tags[tag], sum: zeros(), freed: 0, lived: 0, callers: inner.slice(1).map(place => frames[place].name)});
   }
   measures.forEach((value, i) => { site.sum[i] += value; });
   addLife(site);
 }
+const hasTags = data.tags.some(tag => tag);
 const siteRows = [...sites.values()].filter(site => site.sum.some(value => Math.round(value)));
 const amount = (value, measure) => {
   const text = isBytes(measure) ? size(value) : count(Math.round(value));

@@ -45,7 +45,8 @@ enum class ProfileView {
   pins,       // which free memory live blocks hold back
   sizes,      // how many blocks of each size, counted and estimated
   lifetimes,  // how long blocks lived
-  threads     // what is held now, by the thread that allocated it
+  threads,    // what is held now, by the thread that allocated it
+  tags        // what is held and was allocated, by the purpose that the program said
 };
 
 // What comes first.
@@ -56,10 +57,10 @@ constexpr Measure measure_of(ProfileView view) {
 }
 
 inline const std::map<std::string, ProfileView> view_words = {
-    {"live", ProfileView::live},      {"allocated", ProfileView::allocated},
-    {"peak", ProfileView::peak},      {"pins", ProfileView::pins},
-    {"sizes", ProfileView::sizes},    {"lifetimes", ProfileView::lifetimes},
-    {"threads", ProfileView::threads}};
+    {"live", ProfileView::live},       {"allocated", ProfileView::allocated},
+    {"peak", ProfileView::peak},       {"pins", ProfileView::pins},
+    {"sizes", ProfileView::sizes},     {"lifetimes", ProfileView::lifetimes},
+    {"threads", ProfileView::threads}, {"tags", ProfileView::tags}};
 
 }  // namespace talus::tool
 
