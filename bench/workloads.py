@@ -84,6 +84,9 @@ PUBLISHED_SET = (
     Workload("B20/owner", "bench_b20_list_survey", ("--mode", "owner"), 2, PUBLISHED),
 )
 
+# Small and middle blocks, each of which any thread may free.
+SHARED_TABLE = ("--slots", "20000", "--min", "16", "--max", "16384", "--steps", "4e6")
+
 # The complaints of users, by letter. B9 and B12 cover a and c (README.md).
 COMPLAINTS_SET = (
     Workload("Cb/loop", "bench_c_b_buffers", ("--mode", "loop"), group=COMPLAINTS),
@@ -105,6 +108,15 @@ COMPLAINTS_SET = (
     Workload("Cm/churn", "bench_c_m_tail", ("--load", "churn"), group=COMPLAINTS),
     Workload("Cm/trim", "bench_c_m_tail", ("--load", "trim"), group=COMPLAINTS),
     Workload("Cm/frame", "bench_c_m_tail", ("--load", "frame"), group=COMPLAINTS),
+    *(Workload(f"Cn/{size}", "bench_c_n_columns", ("--size", str(size)), 1, COMPLAINTS)
+      for size in (32769, 65536, 65537, 262145, 1048576)),
+    Workload("Co/1", "bench_c_o_fill", threads=1, group=COMPLAINTS),
+    Workload("Co/2", "bench_c_o_fill", threads=2, group=COMPLAINTS),
+    Workload("Cp/large", "bench_c_p_replace", threads=1, group=COMPLAINTS),
+    Workload("Cp/2", "bench_c_p_replace", SHARED_TABLE, 2, COMPLAINTS),
+    Workload("Cp/16", "bench_c_p_replace", SHARED_TABLE, 16, COMPLAINTS),
+    Workload("Cq/2M", "bench_c_q_small_process", ("--bytes", "2e6"), 2, COMPLAINTS),
+    Workload("Cq/10M", "bench_c_q_small_process", ("--bytes", "1e7"), 2, COMPLAINTS),
 )
 
 WORKLOADS = FIRST_SET + PUBLISHED_SET + COMPLAINTS_SET

@@ -88,6 +88,13 @@ NOTES = {
            "thread's small requests wait?"),
     "Cl": ("Few survivors", "Changing sizes and few survivors, as in a cache after a long run: "
            "fragmentation."),
+    "Cn": ("Columns", "Buffers just at or above a power of two, written and read side by "
+           "side: memory for each byte, and how often they share cache sets."),
+    "Co": ("A heap filled at once", "One or two threads fill 2 GB with small blocks, free them in "
+           "order, and fill it again."),
+    "Cp": ("Replaced at random", "Random blocks of one table are replaced, large ones by one "
+           "thread, smaller ones by several."),
+    "Cq": ("A small process", "Two threads with a few megabytes in blocks of a few sizes."),
     "Cm": ("The longest calls", "Single calls under five loads: how long does one in ten "
            "thousand take?"),
 }

@@ -20,7 +20,8 @@ SCALE = 0.01
 FAULT_SCALE = 0.2  # two owners must meet on a busy machine; ends at the first fault
 FAULT_TRIES = 10
 # Rows with large blocks only.
-LARGE_BLOCKS = {"B11/written", "B11/untouched", "Cb/loop", "Cf/recycled", "Cf/huge"}
+LARGE_BLOCKS = {"B11/written", "B11/untouched", "Cb/loop", "Cf/recycled", "Cf/huge", "Cp/large"}
+LARGE_BLOCKS |= {row.name for row in workloads.WORKLOADS if row.name.startswith("Cn/")}
 LIMITS = measuring.Limits(timeout_s=60, foreign_cores_max=1e9)
 FIELDS = {"benchmark": str, "threads": int, "figure": (int, float), "unit": str,
           "higher_is_better": bool, "ops": int, "elapsed_s": float, "malloc_from": str,
