@@ -145,13 +145,14 @@ class Differences(unittest.TestCase):
 
 
 class Bill(unittest.TestCase):
-    def made(self, libraries):
+    def made(self, *libraries):
         with tempfile.TemporaryDirectory() as name:
             (Path(name) / "talus.hpp").write_text("header")
-            return json.loads(bill.bill("1.2.3", Path(name), NINJA.format(libraries=libraries), 0))
+            texts = [NINJA.format(libraries=line) for line in libraries]
+            return json.loads(bill.bill("1.2.3", Path(name), texts, 0))
 
     def test_lists_what_is_linked(self):
-        document = self.made("-l:libelf.a -l:libz.a -l:libncursesw.a -l:libtinfo.a")
+        document = self.made("-l:libelf.a -l:libncursesw.a -l:libtinfo.a", "-l:libelf.a -l:libz.a")
         names = [package["name"] for package in document["packages"]]
         self.assertEqual(names, ["talus", "CLI11", "elfutils libelf", "fmt", "glibc", "libgcc",
                                  "libstdc++", "ncurses", "zlib"])

@@ -83,9 +83,11 @@ class Trees(unittest.TestCase):
 
     def test_the_command_needs_no_library(self):
         for kind in ("gnu", "musl"):
-            said = call("readelf", "-dlW", self.tree(kind) / "bin/talus")
-            self.assertNotIn("(NEEDED)", said)
-            self.assertNotIn("INTERP", said)
+            self.assertTrue((self.tree(kind) / "bin/talus").is_file())
+        for command in self.folder.glob("talus-*-linux-*/bin/talus"):
+            said = call("readelf", "-dlW", command)
+            self.assertNotIn("(NEEDED)", said, command)
+            self.assertNotIn("INTERP", said, command)
 
     def test_the_fast_paths_are_those_of_the_build(self):
         if platform.machine() != "x86_64":
@@ -138,6 +140,23 @@ class Trees(unittest.TestCase):
         self.assertEqual(call("qemu-aarch64-static", "-L", "/usr/aarch64-linux-gnu", "-E",
                               f"LD_LIBRARY_PATH={tree}/lib", program,
                               env={"PATH": os.environ["PATH"]}), "")
+
+    def test_the_command_of_the_other_processor(self):
+        if platform.machine() != "x86_64":
+            self.skipTest("this is about AArch64 in an emulator")
+        self.need("qemu-aarch64-static")
+        tree = self.tree("gnu", "aarch64")
+        if not (tree / "bin/talus").is_file():
+            self.skipTest("make dist has found no archives for that command")
+        talus = partial(call, "qemu-aarch64-static", tree / "bin/talus")
+        self.assertIn(talus("--version").strip().replace(" ", "-"), tree.name)
+        self.assertIn("TALUS_PRESET=", talus("options"))
+        # It finds the library of its own tree, and both are of one version.
+        self.assertIn(f"{tree}/lib/libtalus.so", talus("version"))
+        for page in talus("complete", "--", "talus", "").splitlines():
+            name = page.split("\t")[0]
+            self.assertEqual((tree / f"share/man/man1/talus-{name}.1").read_text(),
+                             talus("manual", name))
 
     def test_an_old_system(self):
         try:

@@ -49,7 +49,7 @@ def linked(ninja_text):
             raise SystemExit(f"dist: tools/dist/bill.py has no licence for {word}")
         if LIBRARIES[name.group(1)] is not None:
             found.add(LIBRARIES[name.group(1)])
-    return sorted(found)
+    return found
 
 
 def version_of(package):
@@ -70,9 +70,9 @@ def package(identifier, library, version, licence):
             "copyrightText": "NOASSERTION"}
 
 
-def bill(version, folder, ninja_text, date):
-    """The document, as a text."""
-    parts = linked(ninja_text)
+def bill(version, folder, ninja_texts, date):
+    """The document, as a text: of what all builds link."""
+    parts = sorted(set().union(*map(linked, ninja_texts)))
     packages = [package("SPDXRef-talus", "talus", version, "MIT")]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-talus")]
     for part in parts:

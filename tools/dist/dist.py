@@ -29,6 +29,8 @@ SOURCE = Path(__file__).resolve().parent.parent.parent
 # Programs that each kind of package needs.
 PACKAGE_TOOLS = {"DEB": ("dpkg-deb", "dpkg-shlibdeps", "objcopy"), "RPM": ("rpmbuild",)}
 PACKAGE_ENDS = (".deb", ".ddeb", ".rpm")
+# The other processor that is served.
+CROSS = "aarch64"
 # Debug information without gcc's tracking of assignments. With it, gcc 12 writes other places of a
 # variable from one run to the next, as addresses are random. Their bytes are part of the build id,
 # and so of the library. The code is the same with and without (docs/releasing.md).
@@ -101,10 +103,10 @@ class Dist:
             raise SystemExit("dist: sources changed while this ran, so nothing here fits together: "
                              f"{' '.join(dict.fromkeys(changed))}")
 
-    def configure(self, libdir, *more, build=None):
+    def configure(self, libdir, *more, build=None, flags=""):
         build = build or self.build
         call("cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-             f"-DCMAKE_C_FLAGS={DEBUG_FLAGS}", f"-DCMAKE_CXX_FLAGS={DEBUG_FLAGS}",
+             f"-DCMAKE_C_FLAGS={DEBUG_FLAGS}{flags}", f"-DCMAKE_CXX_FLAGS={DEBUG_FLAGS}{flags}",
              "-DTALUS_TESTS=OFF", "-DTALUS_BENCH=OFF", "-DCMAKE_INSTALL_PREFIX=/usr",
              f"-DCMAKE_INSTALL_LIBDIR={libdir}", *more, env=self.environment)
         call("cmake", "--build", build, "-j", self.jobs, env=self.environment)
@@ -117,22 +119,60 @@ class Dist:
             if kind == "gnu" and machine == "x86_64":
                 abi.check(SOURCE, self.build / "libtalus.so", self.output / Path(abi.KEPT).name)
             stage = self.tree(kind, machine, ("strip",))
-            wheel.write(self.output, SOURCE, stage / "bin/talus",
-                        stage / f"lib/libtalus.so.{self.version}", self.version, self.time)
-        other = "aarch64"
-        if machine == other:
-            return
+            self.wheel(stage, machine)
+
+    def cross_built(self):
+        """Trees and wheels for the other processor, as far as its compiler and archives are here.
+
+        Returns the folders of builds that have a command, for the bill."""
+        other, build = CROSS, self.build / CROSS
+        if platform.machine() == other:
+            return []
         compilers = [f"{other}-linux-gnu-{name}" for name in ("gcc", "g++", "strip")]
         missing = [name for name in compilers if shutil.which(name) is None]
         if missing:
             print(f"dist: no trees for {other}: {', '.join(missing)} not found")
-            return
+            return []
+        command = self.cross_command()
+        options, flags = command or (["-DTALUS_TOOLS=OFF"], "")
         for kind in ("gnu", "musl"):
             self.configure("lib", f"-DCMAKE_C_COMPILER={compilers[0]}",
                            f"-DCMAKE_CXX_COMPILER={compilers[1]}", "-DCMAKE_SYSTEM_NAME=Linux",
-                           f"-DCMAKE_SYSTEM_PROCESSOR={other}", "-DTALUS_TOOLS=OFF",
-                           self.stand_in(kind, other, compilers[0]), build=self.build / other)
-            self.tree(kind, other, (compilers[2],), build=self.build / other)
+                           f"-DCMAKE_SYSTEM_PROCESSOR={other}", *options,
+                           self.stand_in(kind, other, compilers[0]), build=build, flags=flags)
+            # The texts of manual pages are the same for each processor.
+            pages = self.build / f"stage-{platform.machine()}-{kind}/share/man"
+            stage = self.tree(kind, other, (compilers[2],), build, pages if command else None)
+            if command:
+                self.wheel(stage, other)
+        return [build] if command else []
+
+    def cross_command(self):
+        """Options and flags of the compiler for the command of the other processor, or None.
+
+        Debian's packages for that processor have their archives where its compiler looks. Where
+        these are only unpacked, DIST_CROSS_SYSTEM names the folder. Talus would complain of a name
+        that begins with its own."""
+        folder = Path(os.environ.get("DIST_CROSS_SYSTEM") or "/").resolve()
+        place = folder / f"usr/lib/{CROSS}-linux-gnu"
+        if not (place / "libelf.a").exists():
+            print(f"dist: no command and no wheels for {CROSS}: {place}/libelf.a not found")
+            return None
+        # What has no code is this machine's.
+        cache = (self.build / "CMakeCache.txt").read_text()
+        options = [f"-D{name}_DIR={re.search(f'^{name}_DIR:PATH=(.*)', cache, re.M).group(1)}"
+                   for name in ("fmt", "CLI11", "nlohmann_json")]
+        options += ["-DTALUS_TOOLS=ON", "-DTALUS_STATIC_COMMAND=ON"]
+        if folder == Path("/"):
+            return options, ""
+        include = folder / "usr/include"
+        return ([*options, f"-DCMAKE_EXE_LINKER_FLAGS=-L{place}"],
+                f" -ffile-prefix-map={folder}= -isystem {include}/{CROSS}-linux-gnu"
+                f" -isystem {include}")
+
+    def wheel(self, stage, machine):
+        wheel.write(self.output, SOURCE, stage / "bin/talus",
+                    stage / f"lib/libtalus.so.{self.version}", self.version, self.time, machine)
 
     def stand_in(self, kind, machine, compiler):
         """The option that links the library with a C library that is not this machine's."""
@@ -142,11 +182,13 @@ class Dist:
                  else stand_ins.musl(folder, compiler, machine))
         return f"-DTALUS_LIBC={';'.join(map(str, paths))}"
 
-    def tree(self, kind, machine, strip, build=None):
+    def tree(self, kind, machine, strip, build=None, pages=None):
         """Installs into a folder, and writes the archive of it. Returns the folder."""
         stage = self.build / f"stage-{machine}-{kind}"
         shutil.rmtree(stage, ignore_errors=True)
         call("cmake", "--install", build or self.build, "--prefix", stage)
+        if pages is not None:
+            shutil.copytree(pages, stage / "share/man")
         for path in sorted(stage.rglob("*")):
             if path.is_symlink() or not path.is_file():
                 continue
@@ -236,7 +278,8 @@ class Dist:
         self.sources()
         self.crates()
         self.relocatable()
-        ninja_text = (self.build / "build.ninja").read_text()
+        builds = [self.build, *self.cross_built()]
+        ninja_texts = [(build / "build.ninja").read_text() for build in builds]
         if shutil.which("dpkg-architecture"):
             multiarch = call("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
             self.packages("DEB", f"lib/{multiarch}", "-DTALUS_STATIC_COMMAND=OFF", "-DTALUS_LIBC=",
@@ -245,7 +288,7 @@ class Dist:
         self.packages("RPM", "lib64", "-DTALUS_STATIC_COMMAND=ON",
                       self.stand_in("gnu", platform.machine(), "cc"), "-DTALUS_DEBIAN_TEXTS=")
         (self.output / f"{self.name}.spdx.json").write_text(
-            bill.bill(self.version, self.output, ninja_text, self.time))
+            bill.bill(self.version, self.output, ninja_texts, self.time))
         self.sources_stayed()
         archives.write_sums(self.output)
         for path in sorted(self.output.iterdir()):

@@ -29,24 +29,24 @@ OLDEST = (2, 17)
 MUSL = (1, 2)  # as auditwheel says
 
 
-def platform_of(paths):
+def platform_of(paths, machine):
     """The tag of the platform: by the C library that the files ask for."""
     newest = OLDEST
     is_musl = False
     for path in paths:
-        said = subprocess.run(["objdump", "-p", path], check=True, stdout=subprocess.PIPE,
+        said = subprocess.run(["readelf", "-dVW", path], check=True, stdout=subprocess.PIPE,
                               text=True).stdout
-        is_musl = is_musl or re.search(r"NEEDED +libc\.musl-", said) is not None
+        is_musl = is_musl or re.search(r"\(NEEDED\).*\[libc\.musl-", said) is not None
         for found in re.findall(r"GLIBC_(\d+)\.(\d+)", said):
             newest = max(newest, (int(found[0]), int(found[1])))
     if is_musl:
-        return f"musllinux_{MUSL[0]}_{MUSL[1]}_{platform.machine()}"
-    return f"manylinux_{newest[0]}_{newest[1]}_{platform.machine()}"
+        return f"musllinux_{MUSL[0]}_{MUSL[1]}_{machine}"
+    return f"manylinux_{newest[0]}_{newest[1]}_{machine}"
 
 
-def write(output, source, command, library, version, date):
-    """Writes the wheel into the folder `output`. Returns its path."""
-    tag = f"py3-none-{platform_of([command, library])}"
+def write(output, source, command, library, version, date, machine=None):
+    """Writes the wheel into the folder `output`: for this machine, or another. Returns its path."""
+    tag = f"py3-none-{platform_of([command, library], machine or platform.machine())}"
     info = f"talus-{version}.dist-info"
     package = source / "packages/python"
     files = {f"talus/{path.name}": path.read_bytes().replace(b"@VERSION@", version.encode())
