@@ -18,9 +18,11 @@ from called import call
 SOURCE = Path(sys.argv[1]).resolve()
 TARGET = "x86_64-linux-musl"
 TARGETS = ("libtalus.so", "libtalus.a", "unit_floors", "unit_heap", "death_test", "stress")
-# With unit_floors and unit_heap; forks are slow and latency is the machine's.
+# With unit_floors and unit_heap; forks are slow and latency is the machine's. ctest's expressions
+# have no look-ahead.
 TESTS = r"^unit\.(base|classes|settings|os|sync|space|retention|slab|heap|cache|store|paths)\.|" \
-        r"^death$|^stress\.(?!bounded|fork_latency|exhaustion)"
+        r"^death$|^stress\."
+LEFT_OUT = r"^stress\.(bounded|fork_latency|exhaustion)"
 PLUGIN = """#include "talus.hpp"
 #define SHOWN extern "C" __attribute__((visibility("default")))
 SHOWN void* plugin_malloc(size_t bytes) { return talus_malloc(bytes); }
@@ -111,7 +113,8 @@ def main():
         call("ninja", "-C", build, "-j", os.cpu_count() or 1, *TARGETS)
         preload_works(build, folder)
         plugin_loads(command, folder)
-        said = call("ctest", "--test-dir", build, "-R", TESTS, "--output-on-failure")
+        said = call("ctest", "--test-dir", build, "-R", TESTS, "-E", LEFT_OUT, "--no-tests=error",
+                    "--output-on-failure")
         print("\n".join(said.splitlines()[-8:]))
     return 0
 
