@@ -69,8 +69,9 @@ struct Mode {
   // The result of that. The block `before` had `usable` bytes. Null: it lives on as it was.
   void (*end_resize)(ModeThread thread, void* before, size_t usable, void* block,
                      size_t bytes) noexcept = nullptr;
-  // Does the mode know of no block in a slab outside instances? Then a resize that keeps such a
-  // block in place need not be told. Asked of modes that make do with two-sided lists.
+  // Does the mode know of no block in a slab outside instances? Then a resize of such a block need
+  // not be told: one that moves is an allocation and a free. Asked of modes that make do with
+  // two-sided lists.
   bool is_without_slabs = false;
   // In a resize: these bytes of the old block are read no more, and go. They were copied to the new
   // block, or a smaller size cuts them off.

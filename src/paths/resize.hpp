@@ -314,11 +314,37 @@ TALUS_USUAL void* reallocate_once(void* pointer, size_t bytes, bool& is_at_limit
   return moved;
 }
 
+// A small block of the calling thread's heap becomes another small one.
+TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
+  TALUS_ASSERT(bytes <= small_bytes_max);
+  void* moved = allocate(bytes);
+  if (moved == nullptr) return bytes <= usable ? pointer : nullptr;
+  copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
+  free_block(pointer);
+  return moved;
+}
+
+// The short ways of reallocate_or() in a thread with two-sided lists, whose modes know of no block
+// in a slab. A block that moves is popped from one side and pushed on the other, so modes learn of
+// it as of malloc and free. Null: the slow path decides.
+TALUS_APART void* reallocate_by_sides(void* pointer, size_t bytes,
+                                      const ThreadContext& context) noexcept {
+  if (!resizes_untold(context)) return nullptr;
+  const auto [word, descriptor] = page_map.look(reinterpret_cast<uintptr_t>(pointer));
+  if (!word.is_slab() || is_instance(word.owner())) return nullptr;
+  const Slab& slab = *static_cast<Slab*>(descriptor);
+  slab.prove(pointer);
+  if (bytes <= slab.block_bytes && bytes >= slab.least_bytes) return pointer;
+  const bool is_small = bytes <= small_bytes_max && word.owner() == context.id;
+  return is_small && !slab.has_trailers ? reallocate_small(pointer, slab.block_bytes, bytes)
+                                        : nullptr;
+}
+
 TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
   const ThreadContext& context = current_context();
-  if (context.operations != nullptr &&
-      (stays_by_mode(pointer, bytes, context) || stays_by_sides(pointer, bytes, context))) {
-    return pointer;
+  if (TALUS_UNLIKELY(context.operations != nullptr)) {
+    if (stays_by_mode(pointer, bytes, context)) return pointer;
+    if (void* resized = reallocate_by_sides(pointer, bytes, context)) return resized;
   }
   void* moved = allocate_within_limit(bytes, [=](bool& is_at_limit) noexcept {
     return reallocate_once(pointer, bytes, is_at_limit);
@@ -327,16 +353,6 @@ TALUS_SLOW void* reallocate_slow(void* pointer, size_t bytes) noexcept {
     return pointer;
   }
   offer_work();
-  return moved;
-}
-
-// A small block of the calling thread's heap becomes another small one.
-TALUS_FAST void* reallocate_small(void* pointer, size_t usable, size_t bytes) noexcept {
-  TALUS_ASSERT(bytes <= small_bytes_max);
-  void* moved = allocate(bytes);
-  if (moved == nullptr) return bytes <= usable ? pointer : nullptr;
-  copy_bytes(moved, pointer, usable < bytes ? usable : bytes);
-  free_block(pointer);
   return moved;
 }
 

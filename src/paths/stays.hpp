@@ -9,8 +9,6 @@
 
 #include "base/base.hpp"
 #include "os/os.hpp"
-#include "slab/slab.hpp"
-#include "space/space.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/large_state.hpp"
@@ -35,18 +33,10 @@ TALUS_APART bool stays_by_mode(void* pointer, size_t bytes, const ThreadContext&
   return mode != nullptr && mode->stays_alone(pointer, bytes);
 }
 
-// The same for a thread with two-sided lists, whose modes know of no block in a slab. Most of these
-// stay in place.
-TALUS_APART bool stays_by_sides(void* pointer, size_t bytes,
-                                const ThreadContext& context) noexcept {
-  if (!has_sides(context) || !context.operations->modes->shared_is_without_slabs.load_acquire()) {
-    return false;
-  }
-  const auto [word, descriptor] = page_map.look(reinterpret_cast<uintptr_t>(pointer));
-  if (!word.is_slab() || is_instance(word.owner())) return false;
-  const Slab& slab = *static_cast<Slab*>(descriptor);
-  slab.prove(pointer);
-  return bytes <= slab.block_bytes && bytes >= slab.least_bytes;
+// Does a thread have two-sided lists, and modes that know of no block in a slab? Such modes are not
+// told of its resizes there.
+TALUS_FAST bool resizes_untold(const ThreadContext& context) noexcept {
+  return has_sides(context) && context.operations->modes->shared_is_without_slabs.load_acquire();
 }
 
 }  // namespace talus::core

@@ -244,22 +244,49 @@ void count_resize(ModeThread, void*, size_t, void*, size_t) noexcept { told_resi
 size_t any_number(ModeThread, ClassId) noexcept { return 1 << 20; }
 void note_nothing(ModeThread, ClassId, size_t) noexcept {}
 
-// A mode that knows of no block in a slab is not told of resizes in place there, unless another
-// mode is to be told.
-TEST_F(SidesTest, ResizesInPlaceAreToldWhereAModeNeedsThem) {
+// Calls that sides count, of blocks that moved in a resize.
+struct Moves {
+  uint64_t allocations, frees;
+};
+Moves moves_of(void*& block, size_t bytes) {
+  const auto sum = [](const uint64_t(&counts)[class_count]) {
+    uint64_t all = 0;
+    for (const uint64_t count : counts) all += count;
+    return all;
+  };
+  SidedContext& sides = *current_sides();
+  SideCounts before, after;
+  add_side_counts(before, sides);
+  auto* const moved = static_cast<char*>(reallocate(block, bytes));
+  add_side_counts(after, sides);
+  EXPECT_NE(moved, block);
+  EXPECT_EQ(moved[0], 'a') << "the contents move, too";
+  block = moved;
+  return {sum(after.allocations) - sum(before.allocations), sum(after.frees) - sum(before.frees)};
+}
+
+// A mode that knows of no block in a slab is not told of resizes there, unless another mode is to
+// be told. A block that moves counts as one that begins and one that ends.
+TEST_F(SidesTest, ResizesAreToldWhereAModeNeedsThem) {
   Mode mode;
   mode.name = "counts resizes";
   mode.end_resize = count_resize;
   mode.blocks_until_event = any_number;
   mode.note_blocks = note_nothing;
   mode.is_without_slabs = true;
-  void* const block = make(200);
-  const auto told = [block](const Mode& one, bool is_alone) {
+  void* block = make(200);
+  static_cast<char*>(block)[0] = 'a';
+  const auto told = [&block](const Mode& one, bool is_alone, uint64_t counted) {
     if (is_alone) switch_off(tallies::mode);
     EXPECT_TRUE(switch_on(one));
     free_block(make(1));  // comes back to a context with two sides
     const size_t before = told_resizes;
     EXPECT_EQ(reallocate(block, 201), block);
+    for (const size_t bytes : {size_t{1000}, size_t{10000}, size_t{200}}) {
+      const Moves moves = moves_of(block, bytes);
+      EXPECT_EQ(moves.allocations, counted) << bytes;
+      EXPECT_EQ(moves.frees, counted) << bytes;
+    }
     const bool has_sides = current_context().operations->has_sides;
     switch_off(one);
     if (is_alone) {
@@ -271,9 +298,9 @@ TEST_F(SidesTest, ResizesInPlaceAreToldWhereAModeNeedsThem) {
   };
   static Mode asks = mode, needs = mode;  // a place in the chain is for ever
   needs.is_without_slabs = false;
-  EXPECT_EQ(told(asks, false), 1u) << "the other mode counts resizes";
-  EXPECT_EQ(told(asks, true), 0u);
-  EXPECT_EQ(told(needs, true), 1u);
+  EXPECT_EQ(told(asks, false, 0), 4u) << "the other mode counts resizes";
+  EXPECT_EQ(told(asks, true, 1), 0u);
+  EXPECT_EQ(told(needs, true, 0), 4u);
   free_block(block);
 }
 
