@@ -12,6 +12,7 @@
 
 #include "command.hpp"
 #include "control/mailbox.hpp"
+#include "observe/memory.hpp"
 #include "observe/process_numbers.hpp"
 #include "observe/reach.hpp"
 #include "observe/target.hpp"
@@ -39,7 +40,7 @@ struct Mistake : std::runtime_error {
 
 // The value of a line of /proc/PID/status; empty: there is none.
 std::string status_of(int pid, const std::string& name) {
-  return text_in(named_lines(fmt::format("/proc/{}/status", pid)), name);
+  return text_in(named_lines(memory_folder(pid) + "/status"), name);
 }
 
 std::string name_of(const std::string& pid) {

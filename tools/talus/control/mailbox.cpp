@@ -32,7 +32,7 @@ constexpr auto knock_again_after = 100ms;
 // The fields of the process's helper, by name.
 class Words {
  public:
-  Words(int pid, const TalusCopy& copy) : pid_(pid), copy_(copy), memory_(pid) {}
+  Words(int pid, const TalusCopy& copy) : copy_(copy), memory_(pid) {}
 
   uint64_t get(const char* root, const char* name) const {
     const Field& field = copy_.layout.field(name);
@@ -75,12 +75,12 @@ class Words {
   void write(uint64_t at, const void* from, size_t bytes) const {
     const iovec local{const_cast<void*>(from), bytes};
     const iovec remote{reinterpret_cast<void*>(at), bytes};  // NOLINT: of the other process
-    if (::process_vm_writev(pid_, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(bytes)) return;
+    const ssize_t put = ::process_vm_writev(memory_.thread(), &local, 1, &remote, 1, 0);
+    if (put == static_cast<ssize_t>(bytes)) return;
     if (errno == ESRCH) throw Lost("it has ended");
     throw Lost(fmt::format("the kernel lets no command be written: {}", std::strerror(errno)));
   }
 
-  int pid_;
   const TalusCopy& copy_;
   ProcessMemory memory_;
 };

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "file_text.hpp"
+#include "observe/memory.hpp"
 #include "proc_text.hpp"
 
 namespace talus::tool {
@@ -80,7 +81,7 @@ bool read_head(const std::string& line, MappedArea& area) {
 std::vector<MappedArea> read_areas(int pid) {
   std::vector<MappedArea> areas;
   std::set<std::string> programs;
-  std::istringstream lines(text_of_file(fmt::format("/proc/{}/smaps", pid)).value_or(""));
+  std::istringstream lines(text_of_file(memory_folder(pid) + "/smaps").value_or(""));
   for (std::string line; std::getline(lines, line);) {
     unsigned long long kib = 0;
     char name[32] = {};
@@ -114,7 +115,7 @@ std::vector<MappedArea> read_areas(int pid) {
 }
 
 uint64_t page_table_bytes(int pid) {
-  const NamedLines status = named_lines(fmt::format("/proc/{}/status", pid));
+  const NamedLines status = named_lines(memory_folder(pid) + "/status");
   return number_in(status, "VmPTE", 1024).value_or(0);
 }
 

@@ -13,9 +13,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <numeric>
 
 #include "file_text.hpp"
+#include "process_word.hpp"
 
 namespace talus::tool {
 namespace {
@@ -31,20 +33,59 @@ iovec range_of(uint64_t address, size_t bytes) {
 }
 
 // Where the kernel laid out the running program, at random. Empty: it has ended, or is not for us.
-std::string program_of(int pid) {
-  return text_of_file(fmt::format("/proc/{}/auxv", pid)).value_or("");
+std::string program_of(const std::string& folder) {
+  return text_of_file(folder + "/auxv").value_or("");
 }
+
+// How often the thread that is read may end while others go on.
+constexpr int threads_max = 16;
 
 }  // namespace
 
-ProcessMemory::ProcessMemory(int pid) : pid_(pid), program_(program_of(pid)) {}
+int thread_with_memory(int pid) {
+  errno = 0;
+  if (!program_of(fmt::format("/proc/{}", pid)).empty() || errno == EACCES || errno == EPERM) {
+    return pid;
+  }
+  std::error_code lost;
+  for (auto at = std::filesystem::directory_iterator(fmt::format("/proc/{}/task", pid), lost);
+       !lost && at != std::filesystem::directory_iterator(); at.increment(lost)) {
+    const int thread = process_of_word(at->path().filename());
+    if (thread != 0 && thread != pid && !program_of(at->path()).empty()) return thread;
+  }
+  return pid;
+}
+
+std::string memory_folder(int pid) {
+  const int thread = thread_with_memory(pid);
+  return thread == pid ? fmt::format("/proc/{}", pid)
+                       : fmt::format("/proc/{}/task/{}", pid, thread);
+}
+
+ProcessMemory::ProcessMemory(int pid)
+    : pid_(pid), thread_(thread_with_memory(pid)), program_(program_of(memory_folder(pid))) {}
 
 void ProcessMemory::refuse(uint64_t address, int error) const {
   if (error == ESRCH) throw Lost("it has ended");
-  const std::string program = program_of(pid_);
+  const std::string program = program_of(memory_folder(pid_));
   if (!program_.empty() && program.empty()) throw Lost("it has ended");
   if (program != program_) throw Lost("it runs another program now");
   throw Implausible(fmt::format("the address {:#x} cannot be read", address));
+}
+
+// The main thread may have ended since, and the rest of the process have gone on.
+ssize_t ProcessMemory::read_once(const std::vector<iovec>& local,
+                                 const std::vector<iovec>& remote) const {
+  ssize_t got = -1;
+  for (int tries = 0; tries < threads_max; tries++) {
+    got = ::process_vm_readv(thread_, local.data(), local.size(), remote.data(), remote.size(), 0);
+    if (got >= 0 || errno != ESRCH) break;
+    const int other = thread_with_memory(pid_);
+    errno = ESRCH;
+    if (other == thread_) break;
+    thread_ = other;
+  }
+  return got;
 }
 
 void ProcessMemory::read(const std::vector<Piece>& pieces) const {
@@ -56,8 +97,7 @@ void ProcessMemory::read(const std::vector<Piece>& pieces) const {
       remote.push_back(range_of(pieces[end].address, pieces[end].bytes));
       bytes += pieces[end++].bytes;
     }
-    const ssize_t got =
-        ::process_vm_readv(pid_, local.data(), local.size(), remote.data(), remote.size(), 0);
+    const ssize_t got = read_once(local, remote);
     if (got != static_cast<ssize_t>(bytes)) {
       const int error = got < 0 ? errno : 0;
       size_t left = got < 0 ? 0 : static_cast<size_t>(got);
@@ -71,7 +111,7 @@ void ProcessMemory::read(const std::vector<Piece>& pieces) const {
 int ProcessMemory::why_not(uint64_t address) const {
   char byte = 0;
   const iovec local{&byte, 1}, remote = range_of(address, 1);
-  return ::process_vm_readv(pid_, &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
+  return read_once({local}, {remote}) == 1 ? 0 : errno;
 }
 
 char* Look::make_room(size_t bytes) {

@@ -7,6 +7,9 @@
 #ifndef TALUS_TOOLS_TALUS_OBSERVE_MEMORY_HPP
 #define TALUS_TOOLS_TALUS_OBSERVE_MEMORY_HPP
 
+#include <sys/types.h>
+#include <sys/uio.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -54,6 +57,13 @@ Value value_at(const Memory& memory, uint64_t address) {
   return value;
 }
 
+// The thread by which the memory of a process is reached: its main thread. Once that has ended
+// before others, by pthread_exit, the kernel reaches it by one of those alone. The process's own id
+// if no thread has memory, or the kernel does not tell.
+int thread_with_memory(int pid);
+// The folder with the files of that thread, such as maps and root.
+std::string memory_folder(int pid);
+
 // By process_vm_readv.
 class ProcessMemory : public Memory {
  public:
@@ -61,11 +71,15 @@ class ProcessMemory : public Memory {
   void read(const std::vector<Piece>& pieces) const override;
   // Tries one byte. 0, or the kernel's error.
   int why_not(uint64_t address) const;
+  // By which other calls reach the same memory.
+  int thread() const { return thread_; }
 
  private:
+  ssize_t read_once(const std::vector<iovec>& local, const std::vector<iovec>& remote) const;
   [[noreturn]] void refuse(uint64_t address, int error) const;
 
   int pid_;
+  mutable int thread_;   // that had memory when it was last asked
   std::string program_;  // differs from program to program; empty: not known
 };
 

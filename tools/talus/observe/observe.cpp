@@ -120,7 +120,7 @@ Observation look_at_process(int pid, Detail detail, Patience patience) {
   }
   Numbers own;
   read_process(pid, own);
-  PagePresence presence(fmt::format("/proc/{}", pid));
+  PagePresence presence(memory_folder(pid));
   look_at_all(memory, found, own, &presence, detail, patience, fmt::format("process {}", pid),
               observation);
   return observation;

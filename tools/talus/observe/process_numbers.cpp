@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include "file_text.hpp"
+#include "observe/memory.hpp"
 #include "proc_text.hpp"
 
 namespace talus::tool {
@@ -51,16 +52,17 @@ std::optional<uint64_t> ticks_as_ms(std::optional<uint64_t> ticks) {
 }  // namespace
 
 void read_process(int pid, Numbers& numbers) {
-  const std::string process = fmt::format("/proc/{}", pid);
-  const auto status = named_lines(process + "/status");
+  const std::string folder = memory_folder(pid);
+  const auto own_status = named_lines(fmt::format("/proc/{}/status", pid));
+  const auto status = named_lines(folder + "/status");
   const std::vector<std::string> words = stat_words(pid);
-  numbers[Id::process_id] = own_id_in(status).value_or(static_cast<uint64_t>(pid));
+  numbers[Id::process_id] = own_id_in(own_status).value_or(static_cast<uint64_t>(pid));
   numbers[Id::process_user_ms] = ticks_as_ms(word_as_number(words, 11));
   numbers[Id::process_system_ms] = ticks_as_ms(word_as_number(words, 12));
   numbers[Id::process_minor_faults] = word_as_number(words, 7);
   numbers[Id::process_major_faults] = word_as_number(words, 9);
   numbers[Id::process_resident_peak_bytes] = number_in(status, "VmHWM", 1024);
-  auto resident = number_in(named_lines(process + "/smaps_rollup"), "Rss", 1024);
+  auto resident = number_in(named_lines(folder + "/smaps_rollup"), "Rss", 1024);
   if (!resident) resident = number_in(status, "VmRSS", 1024);
   numbers[Id::process_resident_bytes] = resident;
 }
@@ -74,7 +76,7 @@ void set_uptime(uint64_t started_ns, Numbers& numbers) {
 }
 
 std::string why_refused(int pid) {
-  const std::string process = fmt::format("/proc/{}", pid);
+  const std::string process = memory_folder(pid);
   struct stat file {};
   const auto status = named_lines(process + "/status");
   const auto owner = number_in(status, "Uid");
@@ -108,7 +110,8 @@ int shares_memory_with(int pid) {
   const auto parent = word_as_number(stat_words(pid), 1);
   if (!parent || *parent == 0) return 0;
   const int other = static_cast<int>(*parent);
-  return ::syscall(SYS_kcmp, pid, other, KCMP_VM, 0, 0) == 0 ? other : 0;
+  const int thread = thread_with_memory(pid);
+  return ::syscall(SYS_kcmp, thread, other, KCMP_VM, 0, 0) == 0 ? other : 0;
 }
 
 }  // namespace talus::tool

@@ -26,8 +26,9 @@ Reached unreachable(ObserveResult result, int pid, const std::string& why) {
 
 Reached reach_process(int pid, const ProcessMemory& memory) {
   const std::string process = fmt::format("/proc/{}", pid);
+  const std::string folder = memory_folder(pid);
   errno = 0;
-  const std::optional<std::string> maps = text_of_file(process + "/maps");
+  const std::optional<std::string> maps = text_of_file(folder + "/maps");
   const int error = errno;
   std::error_code lost;
   if (!std::filesystem::exists(process, lost)) {

@@ -107,7 +107,7 @@ std::unique_ptr<HeapSource> HeapSource::reach(const Target& target, const DebugF
 // Libraries may have been opened since the first look.
 std::vector<Mapping> HeapSource::mappings() const {
   if (!target_.is_process) return mappings_;
-  const std::optional<std::string> maps = text_of_file(fmt::format("/proc/{}/maps", target_.pid));
+  const std::optional<std::string> maps = text_of_file(memory_folder(target_.pid) + "/maps");
   return maps && !maps->empty() ? read_mappings(*maps) : mappings_;
 }
 
@@ -120,7 +120,7 @@ uint64_t HeapSource::now_ns(const Samples& samples) const {
 
 NamedProfile HeapSource::named_of(Samples samples, uint64_t span_ns, ProfileView view,
                                   std::string* pprof) const {
-  const std::string root = target_.is_process ? fmt::format("/proc/{}/root", target_.pid) : "";
+  const std::string root = target_.is_process ? memory_folder(target_.pid) + "/root" : "";
   CodeNames names(*memory_, mappings(), {root, debug_});
   const uint64_t now = now_ns(samples);
   add_ages(samples, now);

@@ -14,6 +14,7 @@
 #include "configuration/options_env.hpp"
 #include "file_text.hpp"
 #include "help_page.hpp"
+#include "observe/memory.hpp"
 #include "proc_text.hpp"
 
 namespace talus::tool {
@@ -98,7 +99,7 @@ void add_settings(Choices& choices) {
 void add_processes(Choices& choices) {
   for (const int pid : process_ids()) {
     const std::string id = std::to_string(pid);
-    const std::string maps = text_of_file("/proc/" + id + "/maps").value_or("");
+    const std::string maps = text_of_file(memory_folder(pid) + "/maps").value_or("");
     if (maps.find("/libtalus") == maps.npos || pid == ::getpid()) continue;
     choices.add(id, process_name(id));
   }
