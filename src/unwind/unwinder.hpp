@@ -206,7 +206,10 @@ class Unwinder {
     if (rule.kind == RuleKind::frame || rule.kind == RuleKind::signal) {
       end = WalkEnd::bad_stack;
       const bool is_frame = rule.kind == RuleKind::frame;
-      return is_frame ? follow(rule, position, stack) : follow_signal(position, stack);
+      if (!(is_frame ? follow(rule, position, stack) : follow_signal(position, stack)))
+        return false;
+      end = WalkEnd::outermost;  // if the caller is none, as on ppc64le
+      return true;
     }
     end = rule.kind == RuleKind::outermost ? WalkEnd::outermost : WalkEnd::no_rule;
     if (rule.kind == RuleKind::none) end = WalkEnd::no_module;
