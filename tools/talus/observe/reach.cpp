@@ -50,8 +50,8 @@ Reached reach_process(int pid, const ProcessMemory& memory) {
   }
   try {
     reached.found = find_copies(memory, mappings);
-  } catch (const Lost& lost) {
-    return unreachable(ObserveResult::no_process, pid, lost.what());
+  } catch (const Lost& gone) {
+    return unreachable(ObserveResult::no_process, pid, gone.what());
   }
   if (!reached.found.copies.empty()) return reached;
   const std::string& note = reached.found.note;
