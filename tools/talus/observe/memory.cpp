@@ -37,6 +37,11 @@ std::string program_of(const std::string& folder) {
   return text_of_file(folder + "/auxv").value_or("");
 }
 
+std::string folder_of(int pid, int thread) {
+  return thread == pid ? fmt::format("/proc/{}", pid)
+                       : fmt::format("/proc/{}/task/{}", pid, thread);
+}
+
 // How often the thread that is read may end while others go on.
 constexpr int threads_max = 16;
 
@@ -56,14 +61,12 @@ int thread_with_memory(int pid) {
   return pid;
 }
 
-std::string memory_folder(int pid) {
-  const int thread = thread_with_memory(pid);
-  return thread == pid ? fmt::format("/proc/{}", pid)
-                       : fmt::format("/proc/{}/task/{}", pid, thread);
-}
+std::string memory_folder(int pid) { return folder_of(pid, thread_with_memory(pid)); }
 
 ProcessMemory::ProcessMemory(int pid)
-    : pid_(pid), thread_(thread_with_memory(pid)), program_(program_of(memory_folder(pid))) {}
+    : pid_(pid), thread_(thread_with_memory(pid)), program_(program_of(folder())) {}
+
+std::string ProcessMemory::folder() const { return folder_of(pid_, thread_); }
 
 void ProcessMemory::refuse(uint64_t address, int error) const {
   if (error == ESRCH) throw Lost("it has ended");

@@ -71,8 +71,9 @@ class ProcessMemory : public Memory {
   void read(const std::vector<Piece>& pieces) const override;
   // Tries one byte. 0, or the kernel's error.
   int why_not(uint64_t address) const;
-  // By which other calls reach the same memory.
+  // By which other calls reach the same memory, and the folder with its files.
   int thread() const { return thread_; }
+  std::string folder() const;
 
  private:
   ssize_t read_once(const std::vector<iovec>& local, const std::vector<iovec>& remote) const;

@@ -105,8 +105,6 @@ void look_at_all(const Memory& memory, const FoundCopies& found, const Numbers& 
   observation = failure(ObserveResult::not_talus, fmt::format("{}: {}", name, observation.note));
 }
 
-}  // namespace
-
 Observation look_at_process(int pid, Detail detail, Patience patience) {
   const ProcessMemory memory(pid);
   const Reached reached = reach_process(pid, memory);
@@ -120,11 +118,13 @@ Observation look_at_process(int pid, Detail detail, Patience patience) {
   }
   Numbers own;
   read_process(pid, own);
-  PagePresence presence(memory_folder(pid));
+  PagePresence presence(memory.folder());
   look_at_all(memory, found, own, &presence, detail, patience, fmt::format("process {}", pid),
               observation);
   return observation;
 }
+
+}  // namespace
 
 Observation observe_process(int pid, Detail detail, Patience patience) {
   for (int i = 1;; i++) {

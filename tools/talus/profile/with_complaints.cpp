@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "command.hpp"
-#include "control/mailbox.hpp"
 #include "observe/core_file.hpp"
 #include "observe/layout.hpp"
 #include "observe/memory.hpp"
