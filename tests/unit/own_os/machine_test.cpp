@@ -15,15 +15,15 @@ namespace {
 
 using test::machine;
 
-struct Held {
+struct LiveBlock {
   void* at;
   size_t bytes;
   uint64_t seed;
 };
 
-bool overlaps(const std::vector<Held>& held, const void* at, size_t bytes) {
+bool overlaps(const std::vector<LiveBlock>& held, const void* at, size_t bytes) {
   const auto first = reinterpret_cast<uintptr_t>(at), end = first + bytes;
-  for (const Held& other : held) {
+  for (const LiveBlock& other : held) {
     const auto start = reinterpret_cast<uintptr_t>(other.at);
     if (first < start + other.bytes && start < end) return true;
   }
@@ -68,25 +68,25 @@ class Program {
     if (!machine.is_open(static_cast<char*>(at) + bytes - 1)) return "an end without access";
     if (usable_size(at) < bytes) return "usable size too small";
     if (overlaps(held_, at, bytes)) return "overlaps a live block";
-    const Held block{at, bytes, random_.next()};
+    const LiveBlock block{at, bytes, random_.next()};
     test::fill_pattern(at, bytes, block.seed);
     held_.push_back(block);
     return nullptr;
   }
-  Held take_one() {
+  LiveBlock take_one() {
     std::swap(held_[random_.below(held_.size())], held_.back());
-    const Held block = held_.back();
+    const LiveBlock block = held_.back();
     held_.pop_back();
     return block;
   }
   const char* free_one() {
-    const Held block = take_one();
+    const LiveBlock block = take_one();
     if (!test::has_pattern(block.at, block.bytes, block.seed)) return "contents changed";
     free_block(block.at);
     return nullptr;
   }
   const char* resize_one() {
-    const Held block = take_one();
+    const LiveBlock block = take_one();
     const size_t bytes = 1 + random_.of_any_length(22);
     const size_t kept = bytes < block.bytes ? bytes : block.bytes;
     void* at = reallocate(block.at, bytes);
@@ -96,7 +96,7 @@ class Program {
   }
 
   test::Random random_;
-  std::vector<Held> held_;
+  std::vector<LiveBlock> held_;
 };
 
 TEST(OwnOs, RunsARandomProgram) {
