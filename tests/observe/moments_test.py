@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import struct
+import tempfile
 import time
 import unittest
 
@@ -67,18 +68,43 @@ class Moments(unittest.TestCase):
                 self.assertIn("the heap is damaged", done.stderr)
                 self.assertFalse(json.loads(done.stdout)["consistent"])
 
+    def counted(self, pid, look_ms=0):
+        """(the command's end, its looks, its reads); each look takes at least this long"""
+        with tempfile.NamedTemporaryFile("r") as counts:
+            done = talus("stats", "--json", pid, env={
+                **os.environ, "LD_PRELOAD": os.environ["TALUS_TEST_SLOW_LOOKS"],
+                "TALUS_TEST_LOOK_MS": str(look_ms), "TALUS_TEST_COUNTS": counts.name})
+            return done, *map(int, counts.read().split())
+
+    def test_damage_is_told_soon_where_looks_take_long(self):
+        """Else by four looks. One look alone never tells it."""
+        carrier = os.path.basename(os.path.realpath(REAL))
+        with Process("shared") as process:
+            write(process.pid, address_of(process.pid, carrier, "registry.caches"),
+                  struct.pack("<Q", 8))
+            quick, quick_looks, _ = self.counted(process.pid)
+            slow, slow_looks, _ = self.counted(process.pid, look_ms=600)
+            slowest, slowest_looks, _ = self.counted(process.pid, look_ms=1100)
+            process.kill()
+        for done in (quick, slow, slowest):
+            self.assertEqual(done.returncode, 4, done.stderr)
+        self.assertIn(quick_looks, (2, 3, 4))
+        self.assertEqual((slow_looks, slowest_looks), (2, 2))
+
     def test_a_list_that_leads_back_ends(self):
+        """Soon: the longest list has a million counters, and four looks may read it."""
         carrier = os.path.basename(os.path.realpath(REAL))
         with Process("shared") as process:
             where = address_of(process.pid, carrier, "counting.all")
             is_on = address_of(process.pid, carrier, "counting.is_on")
             write(process.pid, is_on, struct.pack("<I", 1))
             write(process.pid, where, struct.pack("<Q", where))
-            done = talus("stats", "--json", process.pid)
+            done, looks, reads = self.counted(process.pid)
             write(process.pid, where, struct.pack("<Q", 0))
             write(process.pid, is_on, struct.pack("<I", 0))
             self.assertEqual(done.returncode, 4, done.stderr)
             self.assertIn("without an end", done.stderr)
+            self.assertLess(reads, looks * 20000)
 
 
 if __name__ == "__main__":

@@ -254,7 +254,7 @@ int control(const Wanted& wanted) {
     complain(fmt::format("process {}: {}", pid, why));
     return exit_refused;
   }
-  if (const int other = shares_memory_with(pid); other != 0) {
+  if (const int other = shares_memory_with(pid, memory.thread()); other != 0) {
     complain(
         fmt::format("note: process {} shares its memory with process {} (vfork): the heap is "
                     "that one's",

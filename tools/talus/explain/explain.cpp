@@ -125,7 +125,7 @@ int explain_process(int pid, const ExplainRequest& request, std::optional<uint64
   const auto now_ns =
       static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
   Explanation explanation(memory, reached.found.copies.front(), reached.mappings,
-                          {memory_folder(pid) + "/root", DebugFiles{}}, now_ns);
+                          {memory.folder() + "/root", DebugFiles{}}, now_ns);
   if (address) {
     if (explanation.explain_address(*address)) return exit_yes;
     explanation.print_state();

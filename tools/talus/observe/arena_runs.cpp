@@ -8,6 +8,8 @@
 
 #include <map>
 
+#include "observe/chain.hpp"
+
 namespace talus::tool {
 
 std::vector<ArenaRun> read_arena_runs(Look& look, const Layout& layout) {
@@ -17,8 +19,8 @@ std::vector<ArenaRun> read_arena_runs(Look& look, const Layout& layout) {
   const View arena(layout, "arena", {"base", "bytes", "next"});
   std::map<uint64_t, uint64_t> ends;
   uint64_t at = space.get(space.read(look, layout.root("space")), 0);
-  for (size_t count = 0; at != 0; count++) {
-    if (count == arenas_max) throw Implausible("a list of arenas without an end");
+  for (Chain chain("a list of arenas", arenas_max); at != 0;) {
+    chain.pass(at);
     const char* const copy = arena.read(look, at);
     const uint64_t base = arena.get(copy, 0), bytes = arena.get(copy, 1);
     if (base % slice_bytes != 0 || bytes > arena_bytes_max) throw Implausible("an arena");

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "observe/chain.hpp"
 #include "observe/heap_reader.hpp"
 
 namespace talus::tool {
@@ -111,9 +112,9 @@ uint64_t HeapReader::read_message(uint64_t address, uint64_t& next) {
 }
 
 void HeapReader::read_queue(uint64_t first) {
-  size_t count = 0;
-  for (uint64_t at = first; at != 0; count++) {
-    if (count == messages_max) throw Implausible("a queue without an end");
+  Chain chain("a queue", messages_max);
+  for (uint64_t at = first; at != 0;) {
+    chain.pass(at);
     uint64_t next = 0;
     read_message(at, next);
     at = next;
@@ -124,8 +125,10 @@ void HeapReader::read_caches(uint64_t first, CacheKind kind) {
   const View cache(layout_, "cache",
                    {"tops", "slow_tops", "bottoms", "batches", "kept_bytes", "kept_live_bytes_less",
                     "kept_live_count_less", "sides", "next", "id", "busy", "state"});
+  Chain chain("a list of caches", caches_max);
   for (uint64_t at = first; at != 0;) {
-    if (++totals_.cache_count > caches_max) throw Implausible("a list of caches without an end");
+    chain.pass(at);
+    totals_.cache_count++;
     const char* const copy = cache.read(look_, at);
     ThreadNumbers thread = read_cache_at(cache, copy);
     const uint64_t next = cache.get(copy, 8), sides = cache.get(copy, 7);

@@ -25,12 +25,35 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int looks_max = 40;    // a busy process has few quiet moments
 constexpr int programs_max = 4;  // that a process began, one after another, during a look
+// Where looks take long, this many suffice if nothing changed during them and they found the same.
+constexpr int long_looks = 2;
+constexpr std::chrono::seconds long_time{1};
 
-// One look at one Talus. `numbers` has process.* already.
-void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presence, Detail detail,
-               Numbers& numbers) {
+// The damage that looks at one Talus found, one after another.
+class Damage {
+ public:
+  // `is_still`: a second reading found every byte as the look did.
+  void note(const char* what, bool is_still) {
+    agreeing_ = !is_still ? 0 : what_ == what ? agreeing_ + 1 : 1;
+    what_ = what;
+    looks_++;
+  }
+  const std::string& what() const { return what_; }
+  // After this number of looks, which took this long. What looks saw that found no damage counts.
+  bool is_sure(int looks, Clock::duration time) const {
+    if (looks_ < looks) return false;
+    return looks >= Patience::looks || (agreeing_ >= long_looks && time >= long_time);
+  }
+
+ private:
+  std::string what_;
+  int looks_ = 0, agreeing_ = 0;
+};
+
+// Reads all that a look at one Talus tells.
+void read_all(Look& look, const TalusCopy& copy, PagePresence* presence, Detail detail,
+              Numbers& numbers) {
   PieceNotes* const notes = detail == Detail::pieces ? &numbers.notes : nullptr;
-  Look look(memory);
   begin_look(look, copy.layout);
   const SizeClasses classes = read_classes(look, copy.layout);
   PageMapView page_map(look, copy.layout, presence);
@@ -47,33 +70,42 @@ void look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presen
   numbers.why_not = at_work.empty() ? "numbers changed during the look" : at_work;
 }
 
+// One look. `numbers` has process.* already. False: it found damage.
+bool look_once(const Memory& memory, const TalusCopy& copy, PagePresence* presence, Detail detail,
+               Numbers& numbers, Damage& damage) {
+  Look look(memory);
+  try {
+    read_all(look, copy, presence, detail, numbers);
+    return true;
+  } catch (const Implausible& error) {
+    damage.note(error.what(), look.is_unchanged());
+    return false;
+  }
+}
+
 Numbers look_at_copy(const Memory& memory, const TalusCopy& copy, const Numbers& process,
                      PagePresence* presence, Detail detail, Patience patience) {
   Numbers last = process;
-  std::string damage;
-  int damaged_looks = 0;
-  const Clock::time_point end = Clock::now() + patience.time;
+  Damage damage;
+  const Clock::time_point begin = Clock::now(), end = begin + patience.time;
   int looks_min = patience.looks_min;
   for (int i = 0; i < looks_max && (i < looks_min || Clock::now() < end); i++) {
     Numbers numbers = process;
     numbers.object = copy.object;
     numbers.version = copy.version;
-    try {
-      look_once(memory, copy, presence, detail, numbers);
+    if (look_once(memory, copy, presence, detail, numbers, damage)) {
       if (numbers.is_consistent) return numbers;
       last = numbers;
-    } catch (const Implausible& error) {
-      damage = error.what();
-      damaged_looks++;
+    } else {
       looks_min = Patience::looks;
-      if (damaged_looks == i + 1 && i + 1 >= looks_min) break;  // never anything else
+      if (damage.is_sure(i + 1, Clock::now() - begin)) break;
     }
   }
-  if (last.version.empty() && !damage.empty()) {
+  if (last.version.empty() && !damage.what().empty()) {
     last.object = copy.object;
     last.version = copy.version;
     last.is_damaged = true;
-    last.why_not = fmt::format("the heap is damaged: {}", damage);
+    last.why_not = fmt::format("the heap is damaged: {}", damage.what());
   }
   return last;
 }
@@ -112,12 +144,12 @@ Observation look_at_process(int pid, Detail detail, Patience patience) {
   const FoundCopies& found = reached.found;
   Observation observation;
   observation.note = found.note;
-  if (const int other = shares_memory_with(pid); other != 0) {
+  if (const int other = shares_memory_with(pid, memory.thread()); other != 0) {
     observation.note = fmt::format(
         "process {} shares its memory with process {} (vfork): the heap is that one's", pid, other);
   }
   Numbers own;
-  read_process(pid, own);
+  read_process(pid, memory.folder(), own);
   PagePresence presence(memory.folder());
   look_at_all(memory, found, own, &presence, detail, patience, fmt::format("process {}", pid),
               observation);

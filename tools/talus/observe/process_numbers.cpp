@@ -51,8 +51,7 @@ std::optional<uint64_t> ticks_as_ms(std::optional<uint64_t> ticks) {
 
 }  // namespace
 
-void read_process(int pid, Numbers& numbers) {
-  const std::string folder = memory_folder(pid);
+void read_process(int pid, const std::string& folder, Numbers& numbers) {
   const auto own_status = named_lines(fmt::format("/proc/{}/status", pid));
   const auto status = named_lines(folder + "/status");
   const std::vector<std::string> words = stat_words(pid);
@@ -106,11 +105,10 @@ std::string why_refused(int pid) {
          "security module forbids process_vm_readv";
 }
 
-int shares_memory_with(int pid) {
+int shares_memory_with(int pid, int thread) {
   const auto parent = word_as_number(stat_words(pid), 1);
   if (!parent || *parent == 0) return 0;
   const int other = static_cast<int>(*parent);
-  const int thread = thread_with_memory(pid);
   return ::syscall(SYS_kcmp, thread, other, KCMP_VM, 0, 0) == 0 ? other : 0;
 }
 

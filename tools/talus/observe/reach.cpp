@@ -26,9 +26,11 @@ Reached unreachable(ObserveResult result, int pid, const std::string& why) {
 
 Reached reach_process(int pid, const ProcessMemory& memory) {
   const std::string process = fmt::format("/proc/{}", pid);
-  const std::string folder = memory_folder(pid);
-  errno = 0;
-  const std::optional<std::string> maps = text_of_file(folder + "/maps");
+  std::optional<std::string> maps = text_of_file(memory.folder() + "/maps");
+  if (!maps || maps->empty()) {  // that thread may have ended since
+    errno = 0;
+    maps = text_of_file(memory_folder(pid) + "/maps");
+  }
   const int error = errno;
   std::error_code lost;
   if (!std::filesystem::exists(process, lost)) {

@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "observe/arena_runs.hpp"
+#include "observe/chain.hpp"
 #include "observe/sample_areas.hpp"
 
 namespace talus::tool {
@@ -297,8 +298,8 @@ void ResidentReader::read_metadata() {
   const View space(layout_, "space", {"chunks"});
   const View chunk(layout_, "chunk", {"next", "bytes", "is_in_arena"});
   uint64_t at = space.get(space.read(look_, layout_.root("space")), 0);
-  for (size_t count = 0; at != 0; count++) {
-    if (count == chunks_max) throw Implausible("a list of chunks without an end");
+  for (Chain chain("a list of chunks", chunks_max); at != 0;) {
+    chain.pass(at);
     const char* const copy = chunk.read(look_, at);
     if (chunk.get(copy, 1) > arena_bytes_max) throw Implausible("a chunk of metadata");
     const uint64_t bytes = resident(at, chunk.get(copy, 1));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "observe/chain.hpp"
 #include "observe/heap_reader.hpp"
 
 namespace talus::tool {
@@ -124,8 +125,8 @@ void HeapReader::read_calls() {
   constexpr size_t ranges = static_cast<size_t>(Id::calls_larger) - first + 1;
   std::array<uint64_t, ranges> allocations{};
   uint64_t sum = 0, frees = 0, requested = 0, provided = 0, live = shared.get(copy, 1);
-  for (size_t count = 0; at != 0; count++) {
-    if (count == counters_max) throw Implausible("a list of counters without an end");
+  for (Chain chain("a list of counters", counters_max); at != 0;) {
+    chain.pass(at);
     const char* const counters = own.read(look_, at);
     for (size_t i = 0; i < ranges; i++) {
       allocations[i] += own.get(counters, 1, i);
