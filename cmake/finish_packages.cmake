@@ -6,7 +6,8 @@
 file(GLOB_RECURSE objects ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*.a
   ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*.o)
 foreach(object IN LISTS objects)
-  execute_process(COMMAND strip --strip-debug --enable-deterministic-archives ${object}
+  execute_process(COMMAND ${CPACK_STRIP_EXECUTABLE} --strip-debug
+    --enable-deterministic-archives ${object}
     COMMAND_ERROR_IS_FATAL ANY)
 endforeach()
 file(GLOB_RECURSE pages ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/*.1)

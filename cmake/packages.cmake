@@ -33,6 +33,11 @@ set(CPACK_COMPONENTS_ALL library dev tools)
 set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};${PROJECT_NAME};ALL;/")
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_STRIP_FILES OFF)
+# The programs that know files of the processor that is compiled for.
+set(CPACK_STRIP_EXECUTABLE ${CMAKE_STRIP})
+foreach(program OBJCOPY OBJDUMP READELF)
+  set(CPACK_${program}_EXECUTABLE ${CMAKE_${program}})
+endforeach()
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/finish_packages.cmake)
 set(what "Talus is a replacement for malloc that is fast and small at once.\n\
 Programs need no rebuild: the library is preloaded, linked,\nor included as one C++ header.")
@@ -76,7 +81,9 @@ set(CPACK_RPM_LIBRARY_POST_UNINSTALL_SCRIPT_FILE ${CMAKE_CURRENT_SOURCE_DIR}/ldc
 # Folders of other packages that may not be there are the packages' own, too: they go with the last.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1)
 set(CPACK_RPM_BUILDREQUIRES cmake)
+set(CPACK_RPM_PACKAGE_ARCHITECTURE ${CMAKE_SYSTEM_PROCESSOR})
 string(JOIN "\n" CPACK_RPM_SPEC_MORE_DEFINE "%define _build_id_links none"
   "%define use_source_date_epoch_as_buildtime 1" "%define clamp_mtime_to_source_date_epoch 1"
-  "%define _buildhost localhost")
+  "%define _buildhost localhost" "%define __strip ${CMAKE_STRIP}"
+  "%define __objdump ${CMAKE_OBJDUMP}")
 include(CPack)

@@ -108,9 +108,11 @@ class Dist(unittest.TestCase):
         packages = sorted(self.output.glob("*.deb"))
         if not packages or shutil.which("lintian") is None:
             self.skipTest("there is no dpkg-dev or no lintian here")
-        self.assertEqual([path.name.split("_")[0] for path in packages],
-                         ["libtalus-dev", "libtalus0-dbgsym", "libtalus0", "talus-tools-dbgsym",
-                          "talus-tools"])
+        self.assertEqual({tuple(path.name.split("_")[0] for path in packages
+                                if path.stem.endswith(architecture))
+                          for architecture in {path.stem.split("_")[-1] for path in packages}},
+                         {("libtalus-dev", "libtalus0-dbgsym", "libtalus0", "talus-tools-dbgsym",
+                           "talus-tools")})
         # There is no address of a maintainer yet.
         call("lintian", "--allow-root", "--fail-on", "error", "--suppress-tags",
              "bogus-mail-host,bogus-mail-host-in-debian-changelog", *packages)
@@ -119,9 +121,28 @@ class Dist(unittest.TestCase):
         packages = sorted(self.output.glob("*.rpm"))
         if not packages:
             self.skipTest("there is no rpmbuild here")
-        said = call("rpm", "-qpl", *packages)
-        for path in ("/usr/lib64/libtalus.so.0", "/usr/bin/talus", "/usr/include/talus/talus.h"):
-            self.assertIn(f"{path}\n", said)
+        for machine in {path.stem.split(".")[-1] for path in packages}:
+            said = call("rpm", "-qpl", *self.output.glob(f"*.{machine}.rpm"))
+            for path in ("/usr/lib64/libtalus.so.0", "/usr/bin/talus",
+                         "/usr/include/talus/talus.h", "/usr/share/man/man1/talus.1.gz"):
+                self.assertIn(f"{path}\n", said)
+
+    def test_packages_depend_on_the_c_library_alone(self):
+        for path in self.output.glob("libtalus0_*.deb"):
+            self.assertRegex(call("dpkg-deb", "-f", path, "Depends"), r"^libc6 \(>= [\d.]+\)\n$")
+        for path in self.output.glob("libtalus0-*.rpm"):
+            needed = {line.split("(")[0] for line in call("rpm", "-qpR", path).splitlines()}
+            self.assertEqual(needed, {"/bin/sh", "libc.so.6", "libpthread.so.0", "rpmlib", "rtld"})
+
+    def test_each_processor_has_all_kinds(self):
+        for kind, pattern in (("deb", "*_{}.deb"), ("rpm", "*.{}.rpm")):
+            if not list(self.output.glob(f"*.{kind}")):
+                continue
+            for wheel in self.output.glob("*-manylinux*.whl"):
+                machine = wheel.stem.split("_", 3)[-1]
+                if kind == "deb":
+                    machine = {"x86_64": "amd64", "aarch64": "arm64"}[machine]
+                self.assertTrue(list(self.output.glob(pattern.format(machine))), machine)
 
 
 if __name__ == "__main__":

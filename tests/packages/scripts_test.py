@@ -4,6 +4,8 @@
 # SPDX-License-Identifier: MIT
 """Archives do not depend on folders and times, and the bill lists what is linked."""
 
+import contextlib
+import io
 import json
 import os
 import re
@@ -13,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 SOURCE = Path(sys.argv[1])
@@ -22,6 +25,7 @@ import archives  # noqa: E402
 import bill  # noqa: E402
 import differences  # noqa: E402
 import stand_ins  # noqa: E402
+import targets  # noqa: E402
 
 NINJA = """
 build talus: CXX_EXECUTABLE_LINKER__talus a.o
@@ -187,6 +191,39 @@ class StandIns(unittest.TestCase):
                      *stand_ins.LATER):
             if name != "__getauxval":  # libgcc's, for atomics of AArch64
                 self.assertIn(name, listed)
+
+
+class OtherProcessor(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        # A compiler that says where its C library lies, and the answer of that library's package.
+        self.compiler = self.folder / "gcc"
+        self.compiler.write_text(f'#!/bin/sh\necho "{self.folder}/${{1#*=}}"\n')
+        self.compiler.chmod(0o755)
+        for name in targets.C_LIBRARIES:
+            (self.folder / name).write_text(f"this is {name}")
+        (self.folder / "shlibs").write_text("libc 6 libc6:arm64 (>= 2.36)\n")
+        self.addCleanup(setattr, targets, "SHLIBS", targets.SHLIBS)
+        targets.SHLIBS = self.folder / "shlibs"
+
+    def test_a_package_depends_on_the_c_library_of_its_system(self):
+        target = targets.Target("aarch64", self.folder / "build", self.compiler, "strip", [], "",
+                                True, None, ())
+        for _ in range(2):  # a folder of the last time is no obstacle
+            words = targets.debian_words(target)
+        self.assertEqual(words[1], "CPACK_DEBIAN_PACKAGE_ARCHITECTURE=arm64")
+        looked_into = Path(words[3].split(";-S")[1])
+        self.assertEqual((looked_into / "DEBIAN/shlibs").read_text(), "libc 6 libc6 (>= 2.36)\n")
+        self.assertEqual((looked_into / "lib/aarch64-linux-gnu/libc.so.6").read_text(),
+                         "this is libc.so.6")
+
+    def test_without_its_compiler_there_is_nothing(self):
+        with unittest.mock.patch.object(shutil, "which", return_value=None), \
+                unittest.mock.patch.object(targets.platform, "machine", return_value="x86_64"), \
+                contextlib.redirect_stdout(io.StringIO()) as said:
+            self.assertIsNone(targets.other(self.folder))
+        self.assertEqual(len(said.getvalue().splitlines()), 1)
 
 
 class Version(unittest.TestCase):

@@ -1,31 +1,46 @@
 #!/usr/bin/env python3
 # Installs the packages of dist/ on a fresh system of this machine's release, uses them, and removes
 # them. Those for rpm are installed there too, by rpm without its dependencies, as the system's own
-# packages are Debian's. It needs root, debootstrap and the network (tools/fresh), and what
-# `make dist` has made; without them it is skipped (77). Nothing stays on this machine.
-# Arguments: the source folder, deb or rpm, and optionally the folder of the packages.
+# packages are Debian's. Those of another processor are used in an emulator. It needs root,
+# debootstrap and the network (tools/fresh), and what `make dist` has made; without them it is
+# skipped (77). Nothing stays on this machine.
+# Arguments: the source folder, deb or rpm, and the options below.
 # SPDX-License-Identifier: MIT
 """Packages for Debian and for rpm are installed, used and removed, and leave nothing."""
 
+import argparse
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-SOURCE = Path(sys.argv[1]).resolve()
-KIND = sys.argv[2]
-PACKAGES = Path(sys.argv[3] if len(sys.argv) > 3 else SOURCE / "dist").resolve()
+PARSER = argparse.ArgumentParser(description=__doc__)
+PARSER.add_argument("source", type=Path)
+PARSER.add_argument("kind", choices=("deb", "rpm"))
+PARSER.add_argument("--packages", type=Path, help="the folder of the packages")
+PARSER.add_argument("--processor", default=platform.machine())
+PARSER.add_argument("--inside", help=argparse.SUPPRESS)
+ARGUMENTS = PARSER.parse_args()
+SOURCE = ARGUMENTS.source.resolve()
+KIND = ARGUMENTS.kind
+PROCESSOR = ARGUMENTS.processor
+IS_EMULATED = PROCESSOR != platform.machine()
+PACKAGES = (ARGUMENTS.packages or SOURCE / "dist").resolve()
 sys.path.insert(0, str(SOURCE / "tools/fresh"))
 
+import emulator  # noqa: E402
 import machine  # noqa: E402
 import run as fresh  # noqa: E402
 
 LISTED = """find / -xdev \\( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /root \\
   -o -path /var/log -o -path /var/cache -o -path /var/lib/apt -o -path /var/lib/dpkg \\) -prune \\
   -o -print | sort"""
+# Systems of rpm have /usr/lib64, but Debian has it only for some processors.
 BEFORE = f"""
+mkdir -p /usr/lib64
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -q
 apt-get install -qy --no-install-recommends gcc libc6-dev pkg-config {'rpm' * (KIND == 'rpm')}
@@ -78,6 +93,13 @@ diff /tmp/before /tmp/after
 """
 
 
+def packages():
+    """The packages of that processor, as each kind names it."""
+    names = {"x86_64": "amd64", **machine.DEBIAN_NAMES} if KIND == "deb" else {}
+    name = names.get(PROCESSOR, PROCESSOR)
+    return [path for path in PACKAGES.glob(f"*.{KIND}") if path.stem.endswith(name)]
+
+
 def inside(folder):
     """In namespaces of its own: the fresh system, and each step on it."""
     release = dict(line.split("=", 1)
@@ -87,13 +109,15 @@ def inside(folder):
         raise fresh.Skip(f"tools/fresh knows no system {name}")
     trees = os.environ.get("TALUS_FRESH_TREES") or f"{folder}/trees"
     os.makedirs(trees, exist_ok=True)
-    if not os.path.isdir(f"{trees}/{name}"):
-        machine.make_tree(fresh.SYSTEMS[name], f"{trees}/{name}", folder)
-    place = machine.Machine(f"{trees}/{name}", f"{folder}/work", True)
+    processor = PROCESSOR if IS_EMULATED else None
+    tree = f"{trees}/{name}-{processor}" if IS_EMULATED else f"{trees}/{name}"
+    if not os.path.isdir(tree):
+        machine.make_tree(fresh.SYSTEMS[name], tree, folder, processor)
+    place = machine.Machine(tree, f"{folder}/work", True, processor)
     try:
         target = Path(place.root, "packages")
         target.mkdir()
-        for path in PACKAGES.glob(f"*.{KIND}"):
+        for path in packages():
             shutil.copy(path, target)
         for step in (BEFORE, USE[KIND], AFTER):
             place.run(step)
@@ -102,14 +126,17 @@ def inside(folder):
 
 
 def main():
-    if len(sys.argv) > 4:
-        inside(sys.argv[4])
+    if ARGUMENTS.inside is not None:
+        inside(ARGUMENTS.inside)
         return 0
-    if not list(PACKAGES.glob(f"*.{KIND}")):
-        print(f"skipped: no packages in {PACKAGES}: make dist")
+    if not packages():
+        print(f"skipped: no packages for {PROCESSOR} in {PACKAGES}: make dist")
         return 77
     try:
         command = fresh.namespaces()
+        reason = emulator.missing(PROCESSOR) if IS_EMULATED else None
+        if reason is not None:
+            raise fresh.Skip(reason)
     except fresh.Skip as skip:
         print(f"skipped: {skip}")
         return 77
@@ -117,7 +144,8 @@ def main():
     os.chmod(folder, 0o755)
     try:
         return subprocess.run([*command, sys.executable, "-B", os.path.abspath(__file__), SOURCE,
-                               KIND, PACKAGES, folder], check=False).returncode
+                               KIND, "--packages", PACKAGES, "--processor", PROCESSOR,
+                               "--inside", folder], check=False).returncode
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -12,9 +12,10 @@ import unittest
 from command import SOURCE
 
 sys.path.insert(0, f"{SOURCE}/tools/fresh")
-import machine  # noqa: E402
-import mirrors  # noqa: E402
-import run      # noqa: E402
+import emulator  # noqa: E402
+import machine   # noqa: E402
+import mirrors   # noqa: E402
+import run       # noqa: E402
 
 ONE_LINE = """
 # deb http://old.example/debian bookworm main
@@ -122,6 +123,11 @@ class Platforms(unittest.TestCase):
         with open(f"{SOURCE}/CMakeLists.txt", encoding="utf-8") as file:
             least = re.search(r"cmake_minimum_required\(VERSION (\S+)\)", file.read())[1]
         self.assertIn(f"| CMake | {least} |", page)
+
+
+class Emulator(unittest.TestCase):
+    def test_says_what_is_missing(self):
+        self.assertIn("there is no qemu-pdp11-static here", emulator.missing("pdp11"))
 
 
 if __name__ == "__main__":

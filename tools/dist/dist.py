@@ -8,7 +8,6 @@
 import argparse
 import hashlib
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -23,14 +22,13 @@ import abi  # noqa: E402
 import archives  # noqa: E402
 import bill  # noqa: E402
 import stand_ins  # noqa: E402
+import targets  # noqa: E402
 import wheel  # noqa: E402
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
 # Programs that each kind of package needs.
 PACKAGE_TOOLS = {"DEB": ("dpkg-deb", "dpkg-shlibdeps", "objcopy"), "RPM": ("rpmbuild",)}
 PACKAGE_ENDS = (".deb", ".ddeb", ".rpm")
-# The other processor that is served.
-CROSS = "aarch64"
 # Debug information without gcc's tracking of assignments. With it, gcc 12 writes other places of a
 # variable from one run to the next, as addresses are random. Their bytes are part of the build id,
 # and so of the library. The code is the same with and without (docs/releasing.md).
@@ -103,103 +101,53 @@ class Dist:
             raise SystemExit("dist: sources changed while this ran, so nothing here fits together: "
                              f"{' '.join(dict.fromkeys(changed))}")
 
-    def configure(self, libdir, *more, build=None, flags=""):
-        build = build or self.build
-        call("cmake", "-S", SOURCE, "-B", build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-             f"-DCMAKE_C_FLAGS={DEBUG_FLAGS}{flags}", f"-DCMAKE_CXX_FLAGS={DEBUG_FLAGS}{flags}",
-             "-DTALUS_TESTS=OFF", "-DTALUS_BENCH=OFF", "-DCMAKE_INSTALL_PREFIX=/usr",
-             f"-DCMAKE_INSTALL_LIBDIR={libdir}", *more, env=self.environment)
-        call("cmake", "--build", build, "-j", self.jobs, env=self.environment)
+    def configure(self, target, libdir, *more):
+        flags = DEBUG_FLAGS + target.flags
+        call("cmake", "-S", SOURCE, "-B", target.build, "-G", "Ninja",
+             "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_C_FLAGS={flags}",
+             f"-DCMAKE_CXX_FLAGS={flags}", "-DTALUS_TESTS=OFF", "-DTALUS_BENCH=OFF",
+             "-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_LIBDIR={libdir}", *target.options,
+             *more, env=self.environment)
+        call("cmake", "--build", target.build, "-j", self.jobs, env=self.environment)
 
-    def relocatable(self):
+    def relocatable(self, target):
         """Trees that work wherever they are unpacked, for old glibc and for musl, and wheels."""
-        machine = platform.machine()
         for kind in ("gnu", "musl"):
-            self.configure("lib", "-DTALUS_STATIC_COMMAND=ON", self.stand_in(kind, machine, "cc"))
-            if kind == "gnu" and machine == "x86_64":
-                abi.check(SOURCE, self.build / "libtalus.so", self.output / Path(abi.KEPT).name)
-            stage = self.tree(kind, machine, ("strip",))
-            self.wheel(stage, machine)
-
-    def cross_built(self):
-        """Trees and wheels for the other processor, as far as its compiler and archives are here.
-
-        Returns the folders of builds that have a command, for the bill."""
-        other, build = CROSS, self.build / CROSS
-        if platform.machine() == other:
-            return []
-        compilers = [f"{other}-linux-gnu-{name}" for name in ("gcc", "g++", "strip")]
-        missing = [name for name in compilers if shutil.which(name) is None]
-        if missing:
-            print(f"dist: no trees for {other}: {', '.join(missing)} not found")
-            return []
-        command = self.cross_command()
-        options, flags = command or (["-DTALUS_TOOLS=OFF"], "")
-        for kind in ("gnu", "musl"):
-            self.configure("lib", f"-DCMAKE_C_COMPILER={compilers[0]}",
-                           f"-DCMAKE_CXX_COMPILER={compilers[1]}", "-DCMAKE_SYSTEM_NAME=Linux",
-                           f"-DCMAKE_SYSTEM_PROCESSOR={other}", *options,
-                           self.stand_in(kind, other, compilers[0]), build=build, flags=flags)
-            # The texts of manual pages are the same for each processor.
-            pages = self.build / f"stage-{platform.machine()}-{kind}/share/man"
-            stage = self.tree(kind, other, (compilers[2],), build, pages if command else None)
-            if command:
-                self.wheel(stage, other)
-        return [build] if command else []
-
-    def cross_command(self):
-        """Options and flags of the compiler for the command of the other processor, or None.
-
-        Debian's packages for that processor have their archives where its compiler looks. Where
-        these are only unpacked, DIST_CROSS_SYSTEM names the folder. Talus would complain of a name
-        that begins with its own."""
-        folder = Path(os.environ.get("DIST_CROSS_SYSTEM") or "/").resolve()
-        place = folder / f"usr/lib/{CROSS}-linux-gnu"
-        if not (place / "libelf.a").exists():
-            print(f"dist: no command and no wheels for {CROSS}: {place}/libelf.a not found")
-            return None
-        # What has no code is this machine's.
-        cache = (self.build / "CMakeCache.txt").read_text()
-        options = [f"-D{name}_DIR={re.search(f'^{name}_DIR:PATH=(.*)', cache, re.M).group(1)}"
-                   for name in ("fmt", "CLI11", "nlohmann_json")]
-        options += ["-DTALUS_TOOLS=ON", "-DTALUS_STATIC_COMMAND=ON"]
-        if folder == Path("/"):
-            return options, ""
-        include = folder / "usr/include"
-        return ([*options, f"-DCMAKE_EXE_LINKER_FLAGS=-L{place}"],
-                f" -ffile-prefix-map={folder}= -isystem {include}/{CROSS}-linux-gnu"
-                f" -isystem {include}")
+            self.configure(target, "lib", "-DTALUS_STATIC_COMMAND=ON", self.stand_in(kind, target))
+            if kind == "gnu" and target.machine == "x86_64":
+                abi.check(SOURCE, target.build / "libtalus.so", self.output / Path(abi.KEPT).name)
+            stage = self.tree(kind, target)
+            if target.has_command:
+                self.wheel(stage, target.machine)
 
     def wheel(self, stage, machine):
         wheel.write(self.output, SOURCE, stage / "bin/talus",
                     stage / f"lib/libtalus.so.{self.version}", self.version, self.time, machine)
 
-    def stand_in(self, kind, machine, compiler):
+    def stand_in(self, kind, target):
         """The option that links the library with a C library that is not this machine's."""
-        folder = self.build / "stand-ins" / f"{machine}-{kind}"
+        folder = self.build / "stand-ins" / f"{target.machine}-{kind}"
         folder.mkdir(parents=True, exist_ok=True)
-        paths = (stand_ins.glibc(folder, compiler, machine) if kind == "gnu"
-                 else stand_ins.musl(folder, compiler, machine))
+        paths = (stand_ins.glibc(folder, target.compiler, target.machine) if kind == "gnu"
+                 else stand_ins.musl(folder, target.compiler, target.machine))
         return f"-DTALUS_LIBC={';'.join(map(str, paths))}"
 
-    def tree(self, kind, machine, strip, build=None, pages=None):
+    def tree(self, kind, target):
         """Installs into a folder, and writes the archive of it. Returns the folder."""
-        stage = self.build / f"stage-{machine}-{kind}"
+        stage = self.build / f"stage-{target.machine}-{kind}"
         shutil.rmtree(stage, ignore_errors=True)
-        call("cmake", "--install", build or self.build, "--prefix", stage)
-        if pages is not None:
-            shutil.copytree(pages, stage / "share/man")
+        call("cmake", "--install", target.build, "--prefix", stage)
         for path in sorted(stage.rglob("*")):
             if path.is_symlink() or not path.is_file():
                 continue
             if path.suffix in (".a", ".o"):
-                call(*strip, "--strip-debug", "--enable-deterministic-archives", path)
+                call(target.strip, "--strip-debug", "--enable-deterministic-archives", path)
             elif path.name == "talus" and path.parent.name == "bin" or ".so." in path.name:
-                call(*strip, path)
+                call(target.strip, path)
         entries = [(path.relative_to(stage), path) for path in stage.rglob("*")
                    if path.is_symlink() or path.is_file()]
         entries += [(name, SOURCE / name) for name in ("LICENSE", "CHANGELOG.md")]
-        folder = f"{self.name}-{machine}-linux-{kind}"
+        folder = f"{self.name}-{target.machine}-linux-{kind}"
         archives.write_zstd(self.output / f"{folder}.tar.zst",
                             archives.tar_of(folder, entries, self.time))
         return stage
@@ -252,24 +200,34 @@ class Dist:
                             CHANGELOG.format(version=self.version, date=date).encode())
         return folder
 
-    def packages(self, kind, libdir, *more):
+    def packages(self, target, kind, libdir, *more):
         """Packages by CPack, or one line where its tools are missing."""
         missing = [name for name in PACKAGE_TOOLS[kind] if shutil.which(name) is None]
         if missing:
             print(f"dist: no {kind} packages: {', '.join(missing)} not found")
             return
-        self.configure(libdir, *more)
-        folder = self.build / "packages"
+        self.configure(target, libdir, *more)
+        folder = target.build / "packages"
         shutil.rmtree(folder, ignore_errors=True)
-        call("cpack", "-G", kind, "--config", self.build / "CPackConfig.cmake", "-B", folder,
-             env=self.environment, cwd=self.build)
+        words = target.debian if kind == "DEB" else ()
+        call("cpack", "-G", kind, "--config", target.build / "CPackConfig.cmake", "-B", folder,
+             *words, env=self.environment, cwd=target.build)
         for path in folder.iterdir():
             if path.suffix in PACKAGE_ENDS:
                 # Debian's repositories know packages of debug information as .deb, too.
-                target = self.output / path.name.replace(".ddeb", ".deb")
-                shutil.copy(path, target)
-                if "-dbgsym_" in target.name:
-                    self.mend_debug_package(target)
+                copy = self.output / path.name.replace(".ddeb", ".deb")
+                shutil.copy(path, copy)
+                if "-dbgsym_" in copy.name:
+                    self.mend_debug_package(copy)
+
+    def system_packages(self, target):
+        """Those of Debian are for the release that builds them. The others are for all kin of
+        Fedora."""
+        if target.multiarch is not None:
+            self.packages(target, "DEB", f"lib/{target.multiarch}", "-DTALUS_STATIC_COMMAND=OFF",
+                          "-DTALUS_LIBC=", f"-DTALUS_DEBIAN_TEXTS={self.debian_texts()}")
+        self.packages(target, "RPM", "lib64", "-DTALUS_STATIC_COMMAND=ON",
+                      self.stand_in("gnu", target), "-DTALUS_DEBIAN_TEXTS=")
 
     def run(self):
         shutil.rmtree(self.output, ignore_errors=True)
@@ -277,16 +235,16 @@ class Dist:
         self.header()
         self.sources()
         self.crates()
-        self.relocatable()
-        builds = [self.build, *self.cross_built()]
-        ninja_texts = [(build / "build.ninja").read_text() for build in builds]
-        if shutil.which("dpkg-architecture"):
-            multiarch = call("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
-            self.packages("DEB", f"lib/{multiarch}", "-DTALUS_STATIC_COMMAND=OFF", "-DTALUS_LIBC=",
-                          f"-DTALUS_DEBIAN_TEXTS={self.debian_texts()}")
-        # Those of Debian are for the release that builds them. These are for all kin of Fedora.
-        self.packages("RPM", "lib64", "-DTALUS_STATIC_COMMAND=ON",
-                      self.stand_in("gnu", platform.machine(), "cc"), "-DTALUS_DEBIAN_TEXTS=")
+        served = [targets.own(self.build)]
+        self.relocatable(served[0])
+        other = targets.other(self.build)
+        if other is not None:
+            served.append(other)
+            self.relocatable(other)
+        served = [target for target in served if target.has_command]
+        ninja_texts = [(target.build / "build.ninja").read_text() for target in served]
+        for target in served:
+            self.system_packages(target)
         (self.output / f"{self.name}.spdx.json").write_text(
             bill.bill(self.version, self.output, ninja_texts, self.time))
         self.sources_stayed()
