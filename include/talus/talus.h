@@ -136,8 +136,8 @@ TALUS_API void* talus_pvalloc(size_t bytes) TALUS_NOEXCEPT;
 /* Usable bytes of a live block, at least the requested ones. Null: 0. */
 TALUS_API size_t talus_usable_size(const void* pointer) TALUS_NOEXCEPT;
 
-/* The bytes that talus_malloc(bytes) would provide. Above 32 KiB this is a minimum: up to 256 KiB a
- * free block of the next larger class may serve. */
+/* The bytes that talus_malloc(bytes) would provide. Above 4 KiB this is a minimum: a free block of
+ * the next larger class may serve, or one of a class made for a size asked for often. */
 TALUS_API size_t talus_good_size(size_t bytes) TALUS_NOEXCEPT;
 
 /* A block and its usable bytes. */

@@ -31,6 +31,9 @@ class Atomic {
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 
+  // For constant initialization: no other thread can see the word.
+  constexpr void begin_as(T value) noexcept { value_ = value; }
+
   TALUS_FAST T load_relaxed() const noexcept { return __atomic_load_n(&value_, __ATOMIC_RELAXED); }
   TALUS_FAST T load_acquire() const noexcept { return __atomic_load_n(&value_, __ATOMIC_ACQUIRE); }
   TALUS_FAST void store_relaxed(T value) noexcept {

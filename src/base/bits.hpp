@@ -53,16 +53,17 @@ constexpr uint64_t low_bits(size_t count) noexcept {
   return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
-// Division of an offset in a slab by a block size as one multiplication by ceil(2^40 / size). The
-// quotient is exact while offset * size < 2^40 and the product stays below 2^64 (Granlund and
-// Montgomery 1994). That holds for indices below 2^24; slabs stay far below both bounds, as
+// Division of an offset in a slab by a block size as one multiplication by ceil(2^48 / size). The
+// quotient is exact while offset * size < 2^48 and the product stays below 2^64 (Granlund and
+// Montgomery 1994). That holds for indices below 2^16; slabs stay below both bounds, as
 // size_class.hpp asserts.
+inline constexpr unsigned reciprocal_shift = 48;
 constexpr uint64_t reciprocal_of(size_t divisor) noexcept {
-  TALUS_ASSERT(divisor != 0 && divisor < (uint64_t{1} << 40));
-  return ((uint64_t{1} << 40) + divisor - 1) / divisor;
+  TALUS_ASSERT(divisor != 0 && divisor < (uint64_t{1} << reciprocal_shift));
+  return ((uint64_t{1} << reciprocal_shift) + divisor - 1) / divisor;
 }
 TALUS_FAST constexpr size_t divide_by_reciprocal(size_t offset, uint64_t reciprocal) noexcept {
-  return static_cast<size_t>((offset * reciprocal) >> 40);
+  return static_cast<size_t>((offset * reciprocal) >> reciprocal_shift);
 }
 
 // Hides the origin of a value, so that the compiler keeps it in one register instead of computing

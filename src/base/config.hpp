@@ -45,6 +45,26 @@ inline constexpr unsigned class_spacing_shift = 3;
 // sizes.
 inline constexpr unsigned medium_spacing_shift = 2;
 
+// Classes made while the program runs, each for one size that it asks for often: how many small
+// ones, how many larger ones, and the largest block (classes/fitted.hpp).
+inline constexpr size_t fitted_small_classes = 4;
+inline constexpr size_t fitted_medium_classes = 12;
+inline constexpr size_t fitted_bytes_max = 1 * mib;
+// Their slabs are as short as possible with at most this part behind the last block. They have at
+// most this many blocks, so that one word tells which are free.
+inline constexpr size_t fitted_rest_part = 64;
+inline constexpr size_t fitted_blocks_max = 64;
+// From this size on a class may be made only to spread blocks over the sets of processor caches.
+// For smaller sizes it must save this part of a block.
+inline constexpr size_t fitted_spread_bytes_min = 16 * kib;
+inline constexpr size_t fitted_saved_part = 16;
+// A thread asks this many times in a row for the size, among sizes of the same fixed class, before
+// the class is made. Small sizes are fewer, so chance has to be kept out by a longer row.
+inline constexpr uint32_t fitted_row_small = 32;
+inline constexpr uint32_t fitted_row = 6;
+// Under a hard limit, a slab of such a class takes at most this part of it.
+inline constexpr size_t fitted_limit_part = 64;
+
 // A slab has at least this many small blocks, so that one refill seldom needs two slabs.
 inline constexpr size_t slab_blocks_min = 4;
 // A slab of blocks above fast_bytes_max is as short as possible with at most this part of it behind
@@ -126,6 +146,9 @@ inline constexpr size_t ready_bytes_max = 16 * kib;
 inline constexpr size_t arena_alignment = 2 * mib;
 inline constexpr unsigned arena_growth_shift = 2;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
+// An arena for a range of more than a huge page, and at most this much, has room for this many.
+inline constexpr size_t arena_row_max = 8 * mib;
+inline constexpr size_t arena_row = 4;
 
 // From these bytes with users on, untouched addresses ask for huge pages: one page fault then does
 // the work of 512.

@@ -147,7 +147,8 @@ TALUS_SLOW bool displace_kept(ThreadCache& cache) noexcept {
     kept.next_displaced = (turn + 1) % turns;
     if (turn >= large_kept_slices) {
       const size_t index = small_class_count + (turn - large_kept_slices);
-      if (displace_medium(cache, ClassId{static_cast<uint8_t>(index)})) return true;
+      const ClassId id{static_cast<uint8_t>(index)};
+      if (is_medium(id) && displace_medium(cache, id)) return true;
     } else if (Atomic<LargeBlock*>& head = kept.of_slices[turn]; head.load_own() != nullptr) {
       give_kept(kept, head);
       return true;
@@ -212,7 +213,7 @@ TALUS_SLOW void free_medium(ThreadCache& cache, void* pointer, ClassId id) noexc
   const size_t bytes = size_class_row(id).block_bytes;
   const ThreadList list = slow_list_of(cache, id);
   if (push_within(list, pointer)) return;
-  while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
+  while (list_most_of(id) != 0 && !has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
   if (enlarge_medium(cache, id)) {
     refuse_free_in_slab(cache, pointer);  // a block that found no room would be there
     if (push_within(list, pointer)) return;

@@ -46,7 +46,7 @@ enum class Fit : uint8_t { exact, near };
 // have been touched. Null: neither has a block, or the next class served often enough.
 TALUS_FAST void* pop_fitting(ThreadCache& cache, ClassId id, Fit fit) noexcept {
   void* block = pop_from_list(slow_list_of(cache, id));
-  const bool has_next = fit == Fit::near && is_medium(id) && index_of(id) + 1 < class_count;
+  const bool has_next = fit == Fit::near && has_next_medium(id);
   if (TALUS_LIKELY(block != nullptr) || !has_next) return block;
   uint32_t& borrowed = cache.kept.borrowed_count;
   if (TALUS_UNLIKELY(borrowed == borrowed_count_most)) return nullptr;
@@ -108,7 +108,7 @@ inline bool displace_medium(ThreadCache& cache, ClassId id) noexcept {
 // the program may not have touched the new one's memory yet.
 inline Slab* slab_for_one(Heap& heap, ClassId id, Fit fit) noexcept {
   if (Slab* slab = choose_slab(heap, id)) return slab;
-  if (fit == Fit::near && index_of(id) + 1 < class_count) {
+  if (fit == Fit::near && has_next_medium(id)) {
     if (Slab* slab = heap.available[index_of(id) + 1].fullest()) return slab;
   }
   return find_slab(heap, id);

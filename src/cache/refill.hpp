@@ -75,6 +75,12 @@ TALUS_SLOW void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept {
   return block != nullptr ? block : refill(*cache, id);
 }
 
+// The same for a thread that has a cache, with what is known of zeroes.
+TALUS_SLOW BlockMade allocate_of_class(ThreadCache& cache, ClassId id, Fit fit) noexcept {
+  if (is_medium(id)) return allocate_medium(&cache, id, fit);
+  return {allocate_on(&cache, id, fit), Zeroed::no};
+}
+
 }  // namespace talus::core
 
 #endif  // TALUS_CACHE_REFILL_HPP

@@ -46,8 +46,8 @@ inline void tell_blocks(SidedContext& context, size_t index, size_t blocks) noex
   tell_modes<&Mode::note_blocks>(context, ClassId{static_cast<uint8_t>(index)}, blocks);
 }
 // Modes are told of this number of blocks at a time, or of as many as they allow.
-constexpr size_t prepaid_blocks_of(size_t index) noexcept {
-  const size_t blocks = prepaid_bytes_max / size_class_table.rows[index].block_bytes;
+inline size_t prepaid_blocks_of(size_t index) noexcept {
+  const size_t blocks = prepaid_bytes_max / size_class_rows.rows[index].block_bytes;
   return blocks < list_blocks_min ? list_blocks_min : blocks;
 }
 // Other modes are on, and were not told of blocks in advance.

@@ -47,7 +47,7 @@ TALUS_SLOW size_t shrink_list(ThreadCache& cache, ClassId id) noexcept {
 TALUS_SLOW void ask_for_room(ThreadCache& cache) noexcept {
   WideLists& wide = cache.wide;
   const ClassId id{static_cast<uint8_t>(wide.next_asked)};
-  wide.next_asked = (wide.next_asked + 1) % small_class_count;
+  wide.next_asked = (wide.next_asked + 1) % class_count;
   if (!is_wide(cache, id)) return;
   uint64_t& word = wide.turning_words[index_of(id) / 64];
   const bool has_reversed = (word & class_bit(id)) != 0;

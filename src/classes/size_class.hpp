@@ -5,8 +5,10 @@
 // base/config.hpp. Rule: multiples of 16 bytes up to 128. Then 8 classes to each doubling up to
 // small_bytes_max, so that rounding wastes at most 1/8 and 1/16 on average. Then 4 up to
 // medium_bytes_max, in short slabs of few blocks. Every power of two is a class, so that aligned
-// blocks are block starts (slabs are slice aligned).
-// Invariant: monotone, complete, minimal; tests/unit/classes proves it for every size.
+// blocks are block starts (slabs are slice aligned). These classes are fixed. Behind them are
+// places for fitted classes, which are made while the program runs (classes/fitted.hpp).
+// Invariant: the fixed classes are monotone, complete, minimal; tests/unit/classes proves it for
+// every size.
 #ifndef TALUS_CLASSES_SIZE_CLASS_HPP
 #define TALUS_CLASSES_SIZE_CLASS_HPP
 
@@ -20,9 +22,12 @@ inline constexpr size_t medium_per_doubling = size_t{1} << medium_spacing_shift;
 inline constexpr size_t small_class_count =
     linear_class_count +
     classes_per_doubling * (highest_bit(small_bytes_max) - highest_bit(linear_bytes_max));
-inline constexpr size_t class_count =
+inline constexpr size_t fixed_class_count =
     small_class_count +
     medium_per_doubling * (highest_bit(medium_bytes_max) - highest_bit(small_bytes_max));
+inline constexpr size_t fitted_small_first = fixed_class_count;
+inline constexpr size_t fitted_medium_first = fitted_small_first + fitted_small_classes;
+inline constexpr size_t class_count = fitted_medium_first + fitted_medium_classes;
 
 // The constants of all slabs of one class.
 struct SizeClass {
@@ -33,9 +38,9 @@ struct SizeClass {
   uint16_t bitmap_words = 0;  // 64-bit words of a bitmap with one bit a block
 };
 
-// Bytes of the blocks of a class, by the rule above.
+// Bytes of the blocks of a fixed class, by the rule above.
 constexpr size_t class_bytes_by_rule(size_t index) noexcept {
-  TALUS_ASSERT(index < class_count);
+  TALUS_ASSERT(index < fixed_class_count);
   if (index < linear_class_count) return (index + 1) * block_alignment;
   const bool is_small = index < small_class_count;
   const size_t step = index - (is_small ? linear_class_count : small_class_count);
@@ -84,11 +89,9 @@ constexpr size_t slab_slices_of(size_t block_bytes) noexcept {
   return slices;
 }
 
-constexpr SizeClass derive_size_class(size_t index) noexcept {
+constexpr SizeClass make_size_class(size_t bytes, size_t slices, size_t front_room) noexcept {
   SizeClass derived;
-  const size_t bytes = class_bytes_by_rule(index);
-  const size_t slices = slab_slices_of(bytes);
-  const size_t blocks = slices * slice_bytes / bytes;
+  const size_t blocks = (slices * slice_bytes - front_room) / bytes;
   derived.block_bytes = static_cast<uint32_t>(bytes);
   derived.reciprocal = reciprocal_of(bytes);
   derived.block_count = static_cast<uint32_t>(blocks);
@@ -96,12 +99,46 @@ constexpr SizeClass derive_size_class(size_t index) noexcept {
   derived.bitmap_words = static_cast<uint16_t>(divide_up(blocks, 64));
   return derived;
 }
+constexpr SizeClass derive_size_class(size_t index) noexcept {
+  const size_t bytes = class_bytes_by_rule(index);
+  return make_size_class(bytes, slab_slices_of(bytes), 0);
+}
+
+// Blocks of a fitted class for requests of this size are this large. An odd number of cache lines
+// spreads neighbours over all sets of a processor's cache.
+constexpr size_t fitted_bytes_of(size_t bytes) noexcept {
+  return (divide_up(bytes, cache_line_bytes) | 1) * cache_line_bytes;
+}
+inline constexpr size_t fitted_block_bytes_max = fitted_bytes_of(fitted_bytes_max);
+// A slab of few large blocks begins with a number of bytes, less than this, that differs from slab
+// to slab. So its blocks begin in other sets than those of the slab before.
+inline constexpr size_t fitted_front_room = page_bytes_min;
+constexpr size_t fitted_front_room_of(size_t block_bytes) noexcept {
+  return block_bytes <= small_bytes_max ? 0 : fitted_front_room;
+}
+// Slices of the slabs of a fitted class.
+constexpr size_t fitted_slices_of(size_t block_bytes) noexcept {
+  const size_t front_room = fitted_front_room_of(block_bytes);
+  size_t slices =
+      divide_up(block_bytes * (front_room == 0 ? slab_blocks_min : 2) + front_room, slice_bytes);
+  while ((slices * slice_bytes - front_room) % block_bytes + front_room >
+         slices * slice_bytes / fitted_rest_part) {
+    if (((slices + 1) * slice_bytes - front_room) / block_bytes > fitted_blocks_max) break;
+    slices++;
+  }
+  return slices;
+}
+constexpr SizeClass derive_fitted_class(size_t bytes) noexcept {
+  const size_t block_bytes = fitted_bytes_of(bytes);
+  return make_size_class(block_bytes, fitted_slices_of(block_bytes),
+                         fitted_front_room_of(block_bytes));
+}
 
 // The distance of classes above fast_bytes_max, or a divisor of it.
 inline constexpr size_t class_step_bytes = fast_bytes_max / classes_per_doubling;
 
 struct SizeClassTable {
-  SizeClass rows[class_count] = {};
+  SizeClass rows[fixed_class_count] = {};
   // Class of a request of n bytes: class_of_units[(n + 15) / 16]; zero bytes map to class 0. Above
   // fast_bytes_max: class_of_steps, by class_step_bytes.
   uint8_t class_of_units[small_bytes_max / block_alignment + 1] = {};
@@ -111,7 +148,7 @@ struct SizeClassTable {
 constexpr SizeClassTable derive_size_class_table() noexcept {
   SizeClassTable table;
   size_t units = 0, steps = 0;
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     table.rows[index] = derive_size_class(index);
     const size_t bytes = table.rows[index].block_bytes;
     for (; units * block_alignment <= bytes && bytes <= small_bytes_max; units++) {
@@ -125,6 +162,23 @@ constexpr SizeClassTable derive_size_class_table() noexcept {
 }
 
 inline constexpr SizeClassTable size_class_table = derive_size_class_table();
+
+// The rows of all classes. Places of fitted classes have the rows of the smallest ones until a
+// class is made there; no slab has such a class.
+struct SizeClassRows {
+  SizeClass rows[class_count] = {};
+};
+constexpr SizeClassRows derive_size_class_rows() noexcept {
+  SizeClassRows all;
+  for (size_t index = 0; index < class_count; index++) {
+    const bool is_small = index < fitted_medium_first;
+    all.rows[index] = index < fixed_class_count
+                          ? size_class_table.rows[index]
+                          : derive_fitted_class((is_small ? fast_bytes_max : small_bytes_max) + 1);
+  }
+  return all;
+}
+TALUS_CONSTINIT inline SizeClassRows size_class_rows = derive_size_class_rows();
 
 // Class that serves a request of at most small_bytes_max bytes.
 TALUS_FAST constexpr ClassId small_class_of(size_t bytes) noexcept {
@@ -142,19 +196,29 @@ TALUS_FAST constexpr ClassId slow_class_of(size_t bytes) noexcept {
 TALUS_FAST constexpr ClassId class_of(size_t bytes) noexcept {
   return bytes <= fast_bytes_max ? small_class_of(bytes) : slow_class_of(bytes);
 }
+TALUS_FAST constexpr bool is_fitted(ClassId id) noexcept {
+  return index_of(id) >= fixed_class_count;
+}
+// Is it a class whose blocks leave their slabs one at a time?
 TALUS_FAST constexpr bool is_medium(ClassId id) noexcept {
-  return index_of(id) >= small_class_count;
+  const size_t index = index_of(id);
+  return index >= small_class_count && index - fitted_small_first >= fitted_small_classes;
+}
+// May a block of the next class serve a request for this one?
+TALUS_FAST constexpr bool has_next_medium(ClassId id) noexcept {
+  return index_of(id) - small_class_count < fixed_class_count - small_class_count - 1;
 }
 
-TALUS_FAST constexpr const SizeClass& size_class_row(ClassId id) noexcept {
+TALUS_FAST const SizeClass& size_class_row(ClassId id) noexcept {
   TALUS_ASSERT(index_of(id) < class_count);
-  return size_class_table.rows[index_of(id)];
+  return size_class_rows.rows[index_of(id)];
 }
 
 // The slabs of a class lie at multiples of this.
-constexpr size_t slab_alignment_of(ClassId id) noexcept {
+inline size_t slab_alignment_of(ClassId id) noexcept {
   const SizeClass& row = size_class_row(id);
-  return has_self_aligned_slabs(row.block_bytes) ? row.slab_slices * slice_bytes : slice_bytes;
+  const bool is_self_aligned = !is_fitted(id) && has_self_aligned_slabs(row.block_bytes);
+  return is_self_aligned ? row.slab_slices * slice_bytes : slice_bytes;
 }
 
 // The request that yields blocks of at least `bytes` bytes at multiples of `alignment`, a power of
@@ -163,6 +227,12 @@ constexpr size_t slab_alignment_of(ClassId id) noexcept {
 // its multiples are classes. `bytes` must be at most PTRDIFF_MAX.
 TALUS_FAST constexpr size_t bytes_at_alignment(size_t bytes, size_t alignment) noexcept {
   return round_up(bytes + (bytes == 0 ? 1 : 0), alignment);
+}
+
+// The least size of the blocks of this class, also if it is not made yet.
+constexpr size_t least_block_bytes_at(size_t index) noexcept {
+  if (index < fixed_class_count) return size_class_table.rows[index].block_bytes;
+  return fitted_bytes_of((index < fitted_medium_first ? fast_bytes_max : small_bytes_max) + 1);
 }
 
 // Is there a class for such a block that is not much larger? Slabs lie at multiples of a slice. For
@@ -192,8 +262,8 @@ constexpr size_t first_list_blocks_of(size_t block_bytes, size_t most) noexcept 
 
 // Where the lists of a thread lie in its array of places, and how many blocks each may hold. All
 // lists have a first place, close to each other, so that a thread touches few pages. A list that
-// may become longer has a usual place as well, behind all first places. Two nulls lie before each
-// place.
+// may become longer has a usual place as well, behind all first places. Lists of fitted classes,
+// which few programs have, lie behind all others. Two nulls lie before each place.
 struct ListBounds {
   uint16_t blocks_max[class_count] = {};
   uint16_t first_blocks[class_count] = {};  // in the first place
@@ -216,16 +286,17 @@ constexpr ListBounds derive_list_bounds(size_t list_bytes) noexcept {
   TALUS_ASSERT(list_bytes <= list_bytes_most);
   ListBounds bounds;
   for (size_t index = 0; index < class_count; index++) {
-    const size_t block_bytes = size_class_table.rows[index].block_bytes;
+    const size_t block_bytes = least_block_bytes_at(index);
     const size_t most = list_blocks_of(block_bytes, list_bytes);
     const size_t first = first_list_blocks_of(block_bytes, most);
     bounds.blocks_max[index] = static_cast<uint16_t>(most);
     bounds.first_blocks[index] = static_cast<uint16_t>(first);
-    bounds.first_start[index] = take_places(bounds, first);
+    if (index < fixed_class_count) bounds.first_start[index] = take_places(bounds, first);
   }
   for (size_t index = 0; index < class_count; index++) {
-    const size_t most = bounds.blocks_max[index];
-    if (most != bounds.first_blocks[index]) bounds.usual_start[index] = take_places(bounds, most);
+    const size_t most = bounds.blocks_max[index], first = bounds.first_blocks[index];
+    if (index >= fixed_class_count) bounds.first_start[index] = take_places(bounds, first);
+    if (most != first) bounds.usual_start[index] = take_places(bounds, most);
   }
   return bounds;
 }
@@ -234,13 +305,14 @@ inline constexpr size_t list_places_most = derive_list_bounds(list_bytes_most).p
 static_assert(list_places_most <= 0xffff, "the start of each list fits in 16 bits");
 
 constexpr size_t bitmap_words_max() noexcept {
-  size_t most = 0;
+  size_t most = divide_up(fitted_blocks_max, 64);
   for (const SizeClass& row : size_class_table.rows) {
     if (row.bitmap_words > most) most = row.bitmap_words;
   }
   return most;
 }
 
+// Of fixed classes.
 constexpr size_t slab_bytes_max() noexcept {
   size_t most = 0;
   for (const SizeClass& row : size_class_table.rows) {
@@ -250,11 +322,11 @@ constexpr size_t slab_bytes_max() noexcept {
 }
 
 static_assert(class_bytes_by_rule(small_class_count - 1) == small_bytes_max &&
-                  class_bytes_by_rule(class_count - 1) == medium_bytes_max,
+                  class_bytes_by_rule(fixed_class_count - 1) == medium_bytes_max,
               "the last classes are exactly the largest small and the largest medium block");
 static_assert(class_count <= 255, "a class id fits in a byte");
 constexpr bool classes_are_sound() noexcept {
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     const SizeClass& row = size_class_table.rows[index];
     if (index > 0 && row.block_bytes <= size_class_table.rows[index - 1].block_bytes) return false;
     if (row.block_bytes % block_alignment != 0 || row.block_count == 0) return false;
@@ -266,14 +338,24 @@ constexpr bool classes_are_sound() noexcept {
 }
 static_assert(classes_are_sound(),
               "classes rise, their blocks fit their slabs, and serve themselves");
-static_assert(index_of(class_of(0)) == 0 && index_of(class_of(medium_bytes_max)) == class_count - 1,
+static_assert(index_of(class_of(0)) == 0 &&
+                  index_of(class_of(medium_bytes_max)) == fixed_class_count - 1,
               "the first and the last request have a class");
 static_assert(fast_bytes_max % class_step_bytes == 0, "steps begin where units end");
 static_assert(fast_bytes_max < small_bytes_max && class_spacing_shift >= medium_spacing_shift,
               "classes above fast_bytes_max are multiples of a step");
 static_assert(is_power_of_two(small_bytes_max) && is_power_of_two(medium_bytes_max),
               "the next multiple of an alignment is in a slab, too");
-static_assert(slab_bytes_max() * medium_bytes_max < (size_t{1} << 40),
+constexpr bool divisions_are_exact(size_t slab_bytes, size_t block_bytes) noexcept {
+  return slab_bytes * block_bytes < (size_t{1} << reciprocal_shift);
+}
+// A slab has at least two blocks. It is lengthened slice by slice while the rest is too large, so
+// the longest has the rest of almost a slice.
+inline constexpr size_t fitted_slab_bytes_max =
+    slice_bytes * fitted_rest_part + 2 * fitted_block_bytes_max;
+static_assert(divisions_are_exact(slab_bytes_max(), medium_bytes_max) &&
+                  divisions_are_exact(fitted_slab_bytes_max, fitted_block_bytes_max) &&
+                  slice_bytes / block_alignment < (size_t{1} << (64 - reciprocal_shift)),
               "division by reciprocal is exact for every offset in every slab");
 
 }  // namespace talus::core

@@ -57,7 +57,8 @@ struct ContextOperations {
 // Classes whose lists the fast paths use. The lists of larger blocks are closed in every context.
 constexpr size_t count_fast_classes() noexcept {
   size_t count = 0;
-  while (count < class_count && size_class_table.rows[count].block_bytes <= fast_bytes_max) count++;
+  while (count < fixed_class_count && size_class_table.rows[count].block_bytes <= fast_bytes_max)
+    count++;
   return count;
 }
 inline constexpr size_t fast_class_count = count_fast_classes();
@@ -65,10 +66,10 @@ inline constexpr size_t fast_class_count = count_fast_classes();
 // Classes where the address alone gives the offset in the slab, and so tells whether a block starts
 // there.
 inline constexpr size_t factored_class_count = index_of(class_of(self_aligned_bytes_max)) + 1;
-// Blocks of the other classes start at multiples of this.
+// Blocks of the other fixed classes start at multiples of this.
 constexpr size_t step_of_other_classes() noexcept {
   size_t all = slice_bytes;
-  for (size_t index = factored_class_count; index < class_count; index++) {
+  for (size_t index = factored_class_count; index < fixed_class_count; index++) {
     all |= size_class_table.rows[index].block_bytes;
   }
   return all & (~all + 1);
@@ -127,6 +128,20 @@ constexpr bool factors_are_exact() noexcept {
   return true;
 }
 static_assert(factors_are_exact(), "an address alone tells if a block starts there");
+
+// Can a block start at this address, which lies in a slab of the class? The answer is certain for
+// blocks up to 16 KiB. For larger ones the test only compares with a step that all of them share: a
+// look at the slab would fetch a line that free does not touch otherwise. What this misses is found
+// when the block leaves its list. The answer is false for fitted classes; see free_fitted().
+TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* pointer,
+                                 size_t index) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  if (TALUS_LIKELY(index < factored_class_count)) {
+    const uint32_t offset = static_cast<uint32_t>(address) & context.offset_masks[index];
+    return is_start_by(context.start_factors[index], offset);
+  }
+  return address % start_step_bytes == 0 && index < fixed_class_count;
+}
 
 // For a context whose lists hold blocks: which list serves a size, and where blocks start.
 inline void learn_classes(ThreadContext& context) noexcept {

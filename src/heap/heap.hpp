@@ -160,6 +160,16 @@ struct IdleProbe {
 
 inline constexpr size_t class_words = divide_up(class_count, 64);
 
+// Requests of one size in a row, among those of the same fixed class (cache/fitting.hpp).
+struct RequestRow {
+  uint32_t block_bytes = 0;  // of the fitted class that would serve them
+  uint32_t length = 0;
+};
+// A row for each class above fast_bytes_max, and four for each doubling of larger sizes.
+inline constexpr size_t larger_rows =
+    4 * (highest_bit(fitted_bytes_max) - highest_bit(medium_bytes_max));
+inline constexpr size_t request_rows = fixed_class_count - fast_class_count + larger_rows;
+
 struct ModeContext;
 struct SidedContext;
 
@@ -184,6 +194,7 @@ struct ThreadCache : ThreadContext {
   // A bit a class: the list ran empty, and was not full since.
   uint64_t growing_words[class_words];
   WideLists wide;
+  RequestRow requests[request_rows];
   RemoteBatch batches[remote_owners + 1];  // the last one is for the thread's own heap
   KeptBlocks kept;
   IdleProbe idle_probe;

@@ -26,10 +26,14 @@ TALUS_CONSTINIT inline ListBounds list_bounds = derive_list_bounds(list_bytes_ma
 
 inline size_t list_most_of(ClassId id) noexcept { return list_bounds.blocks_max[index_of(id)]; }
 
-// May lists of this class hold foreign blocks?
+// May lists of this class hold foreign blocks? The first is for fixed classes. Blocks of fitted
+// classes are whole cache lines.
 inline constexpr size_t foreign_class_first = index_of(class_of(foreign_bytes_min));
-TALUS_FAST bool may_have_foreign(ClassId id) noexcept {
+TALUS_FAST bool may_have_fixed_foreign(ClassId id) noexcept {
   return index_of(id) - foreign_class_first < small_class_count - foreign_class_first;
+}
+TALUS_FAST bool may_have_foreign(ClassId id) noexcept {
+  return may_have_fixed_foreign(id) || index_of(id) - fitted_small_first < fitted_small_classes;
 }
 constexpr bool foreign_blocks_share_no_line() noexcept {
   for (size_t index = foreign_class_first; index < small_class_count; index++) {

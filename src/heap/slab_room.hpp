@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// heap/slab_room: how many blocks a new slab of a class gets, and how large its range is.
+// heap/slab_room: how many blocks a new slab of a class gets, where the first lies, and how large
+// its range is.
 //
 // Owns: the room that option guard_pages takes from slabs. Invariant: the same for all slabs that
 // begin after the option was set. Called on: any thread. Must not know: slabs.
@@ -10,6 +11,7 @@
 #include "classes/size_class.hpp"
 #include "settings/options.hpp"
 #include "os/os.hpp"
+#include "heap/heap.hpp"
 
 namespace talus::core {
 
@@ -30,6 +32,15 @@ inline SlabRoom room_of_slab(ClassId id) noexcept {
   if (TALUS_UNLIKELY(options.guard_pages)) return guarded_room(id);
   const SizeClass& row = size_class_row(id);
   return {row.block_count, row.slab_slices};
+}
+
+// The bytes before the first block of the heap's next slab of a class. Blocks begin in the sets of
+// a cache as if all slabs were one.
+inline size_t front_of_slab(const Heap& heap, ClassId id) noexcept {
+  if (TALUS_LIKELY(!is_fitted(id) || !is_medium(id))) return 0;
+  const SizeClass& row = size_class_row(id);
+  const size_t blocks = heap.class_slabs[index_of(id)] * size_t{row.block_count};
+  return blocks * row.block_bytes % fitted_front_room;
 }
 
 }  // namespace talus::core

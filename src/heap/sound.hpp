@@ -65,7 +65,8 @@ inline bool is_named(uintptr_t at, PageEntry word, const void* descriptor) noexc
 }
 inline bool is_slab_named(HeapId owner, const Slab& slab) noexcept {
   const PageEntry word{owner, list_tag(slab.class_id)};
-  for (uintptr_t at = slab.base; at < slab.base + slab.bytes(); at += slice_bytes) {
+  const uintptr_t base = slab.range_base();
+  for (uintptr_t at = base; at < base + slab.bytes(); at += slice_bytes) {
     if (!is_named(at, word, &slab)) return false;
   }
   return true;

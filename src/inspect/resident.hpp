@@ -50,7 +50,7 @@ struct ResidentTotals {
 // The kernel's answer about a few pages.
 class PageLook {
  public:
-  static constexpr size_t pages_max = 1024;
+  static constexpr size_t pages_max = 2048;
 
   // Resident bytes of a range of whole pages.
   size_t bytes_in(uintptr_t at, size_t bytes) noexcept {
@@ -88,7 +88,9 @@ class PageLook {
   uintptr_t base_ = 0;
   unsigned char pages_[pages_max];
 };
-static_assert(slab_bytes_max() <= PageLook::pages_max * 4 * kib, "a slab is looked at at once");
+static_assert(slab_bytes_max() <= PageLook::pages_max * page_bytes_min &&
+                  fitted_slab_bytes_max <= PageLook::pages_max * page_bytes_min,
+              "a slab is looked at at once");
 
 // Some kernels that stand in for Linux say that every page is resident.
 inline bool kernel_tells_pages() noexcept {
@@ -112,7 +114,7 @@ enum class PieceKind : uint8_t { slab, live_large, kept_large, of_mode, free_ran
 struct ArenaPiece {
   uintptr_t base = 0;
   size_t bytes = 0;
-  size_t front_bytes = 0;      // before a large block
+  size_t front_bytes = 0;      // before a large block, or the first block of a slab
   size_t end_bytes = 0;        // where it ends
   const Slab* slab = nullptr;  // only for a slab
   PieceKind kind = PieceKind::other;
@@ -133,8 +135,9 @@ TALUS_NO_RACE_CHECK inline ArenaPiece piece_at(uintptr_t at) noexcept {
   }
   if (word.is_slab()) {
     const auto* slab = static_cast<const Slab*>(found);
-    if (slab->base != at) return piece;
+    if (slab->range_base() != at) return piece;
     piece.kind = PieceKind::slab;
+    piece.front_bytes = slab->base - at;
     piece.slab = slab;
     piece.bytes = slab->bytes();
   } else if (word.is_large()) {
@@ -184,7 +187,9 @@ TALUS_NO_RACE_CHECK inline void add_slab(ResidentTotals& totals, PageLook& look,
   if (!look.look(piece.base, piece.bytes)) return;
   const size_t resident = look.overlap(piece.base, piece.base + piece.bytes);
   const size_t blocks_bytes = size_t{row.block_count} * row.block_bytes;
-  const size_t end = look.overlap(piece.base + blocks_bytes, piece.base + piece.bytes);
+  const uintptr_t first_block = piece.base + piece.front_bytes;
+  const size_t end = look.overlap(piece.base, first_block) +
+                     look.overlap(first_block + blocks_bytes, piece.base + piece.bytes);
   size_t free = 0;
   if (resident == piece.bytes) {
     free = size_t{piece.slab->free_count} * row.block_bytes;
@@ -195,7 +200,7 @@ TALUS_NO_RACE_CHECK inline void add_slab(ResidentTotals& totals, PageLook& look,
         const unsigned first = lowest_bit(bits);
         const uint64_t taken = ~(bits >> first);
         const unsigned length = taken == 0 ? 64 : lowest_bit(taken);
-        const uintptr_t from = piece.base + (word * 64 + first) * size_t{row.block_bytes};
+        const uintptr_t from = first_block + (word * 64 + first) * size_t{row.block_bytes};
         free += look.overlap(from, from + length * size_t{row.block_bytes});
         bits &= ~(low_bits(length) << first);
       }

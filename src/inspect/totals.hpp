@@ -188,7 +188,7 @@ inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
 // Splits the count of blocks outside their slabs, and adds up.
 inline void settle_blocks(HeapTotals& totals) noexcept {
   for (size_t index = 0; index < class_count; index++) {
-    const SizeClass& row = size_class_table.rows[index];
+    const SizeClass& row = size_class_rows.rows[index];
     ClassTotals& blocks = totals.classes[index];
     // Other threads moved blocks during the look: no place has more than there are.
     if (blocks.listed > blocks.live) blocks.listed = blocks.live;

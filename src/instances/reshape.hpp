@@ -39,6 +39,8 @@ inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noex
 inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - slice_bytes || alignment > PTRDIFF_MAX / 2) return nullptr;
   if (alignment < block_alignment) alignment = block_alignment;
+  // No block of a fitted class, which would end behind the fixed one's end.
+  if (bytes > small_bytes_max && alignment <= cache_line_bytes) alignment = 2 * cache_line_bytes;
   if (bytes > small_bytes_max || alignment > small_bytes_max) {
     const size_t usable = has_class(bytes, alignment)
                               ? size_class_row(class_of_aligned(bytes, alignment)).block_bytes

@@ -183,7 +183,7 @@ inline void note_allocate(ModeThread thread, void* block, size_t bytes) noexcept
   }
   left = 0;  // drawn anew for the next block
   const uintptr_t place = is_made ? own.place_made : reinterpret_cast<uintptr_t>(block);
-  keep_sample(own, block, bytes, size_class_table.rows[index].block_bytes, place);
+  keep_sample(own, block, bytes, size_class_rows.rows[index].block_bytes, place);
 }
 inline void note_free(ModeThread, void* block) noexcept {
   const auto address = reinterpret_cast<uintptr_t>(block);

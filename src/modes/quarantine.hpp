@@ -54,9 +54,7 @@ class WaitingBlock {
   TALUS_FAST void* block() const noexcept {
     return reinterpret_cast<void*>(bits_ & ((uint64_t{1} << tag_shift) - 1));
   }
-  TALUS_FAST size_t block_bytes() const noexcept {
-    return size_class_table.rows[tag()].block_bytes;
-  }
+  TALUS_FAST size_t block_bytes() const noexcept { return size_class_rows.rows[tag()].block_bytes; }
 
  private:
   static constexpr unsigned tag_shift = 56;  // addresses of programs have fewer bits

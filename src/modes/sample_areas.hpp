@@ -53,7 +53,7 @@ class UnitMark {
   explicit constexpr UnitMark(uint8_t bits) noexcept : bits_{bits} {}
   uint8_t bits_ = 0;
 };
-static_assert(class_count < UnitMark::freed_bit - 1, "a mark has a bit beside the class");
+static_assert(fixed_class_count < UnitMark::freed_bit - 1, "a mark has a bit beside the class");
 
 struct Area : SpecialBlock {
   uintptr_t base;  // 0: unused

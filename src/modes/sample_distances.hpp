@@ -62,7 +62,7 @@ inline void begin_distances(SampleDistances& own) noexcept {
 inline uint64_t& blocks_left(SampleDistances& own, uint64_t mean_bytes, size_t index) noexcept {
   uint64_t& left = own.blocks_left[index];
   if (TALUS_UNLIKELY(left == 0)) {
-    left = draw_blocks(own.random, mean_bytes, size_class_table.rows[index].block_bytes);
+    left = draw_blocks(own.random, mean_bytes, size_class_rows.rows[index].block_bytes);
   }
   return left;
 }

@@ -125,10 +125,10 @@ struct ObservedLayout {
       TALUS_OBSERVED_CONSTANT("entry.large", PageEntry::large().bits()),
       TALUS_OBSERVED_CONSTANT("large.kept", static_cast<size_t>(LargeState::kept)),
 
-      TALUS_OBSERVED_EACH("classes.block_bytes", SizeClassTable, rows, block_bytes),
-      TALUS_OBSERVED_EACH("classes.block_count", SizeClassTable, rows, block_count),
-      TALUS_OBSERVED_EACH("classes.slab_slices", SizeClassTable, rows, slab_slices),
-      TALUS_OBSERVED_EACH("classes.bitmap_words", SizeClassTable, rows, bitmap_words),
+      TALUS_OBSERVED_EACH("classes.block_bytes", SizeClassRows, rows, block_bytes),
+      TALUS_OBSERVED_EACH("classes.block_count", SizeClassRows, rows, block_count),
+      TALUS_OBSERVED_EACH("classes.slab_slices", SizeClassRows, rows, slab_slices),
+      TALUS_OBSERVED_EACH("classes.bitmap_words", SizeClassRows, rows, bitmap_words),
 
       TALUS_OBSERVED("registry.lock", Registry, lock.shared_state_),
       TALUS_OBSERVED("registry.caches", Registry, caches),

@@ -41,7 +41,7 @@ namespace talus::core {
 TALUS_CONSTINIT inline ObservedState observed_state = {{'t', 'a', 'l', 'u', 's', 'o', 'b', 's'},
                                                        observed_version,
                                                        sizeof(ObservedState),
-                                                       &size_class_table,
+                                                       &size_class_rows,
                                                        &registry,
                                                        &instance_table,
                                                        &space,

@@ -107,7 +107,7 @@ inline void* allocate_small_at(ThreadCache* cache, AlignedPlace place, size_t by
   Heap* heap = cache == nullptr ? abandoned_heap() : cache->heap;
   if (heap == nullptr) return nullptr;
   const size_t first = index_of(class_of(bytes));
-  for (size_t index = first; index < class_count; index++) {
+  for (size_t index = first; index < fixed_class_count; index++) {
     const SizeClass& row = size_class_table.rows[index];
     if (row.block_bytes > 2 * size_class_table.rows[first].block_bytes) break;
     const size_t period = place.period(row.block_bytes);

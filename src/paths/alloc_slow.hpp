@@ -7,12 +7,15 @@
 #define TALUS_PATHS_ALLOC_SLOW_HPP
 
 #include "base/base.hpp"
+#include "classes/fitted.hpp"
+#include "classes/fitted.hpp"
 #include "classes/size_class.hpp"
 #include "heap/modes.hpp"
 #include "heap/context.hpp"
 #include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/sides.hpp"
+#include "cache/fitting.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/refill.hpp"
 #include "cache/side_refill.hpp"
@@ -51,11 +54,30 @@ TALUS_FAST void* pop_kept_block(size_t bytes, size_t more_than, ThreadContext& c
   const bool may_be_kept = bytes > more_than && bytes <= large_kept_slices * slice_bytes;
   return may_be_kept ? take_kept_at_hand(context, bytes) : nullptr;
 }
+// Blocks of fitted classes come from pop_fitted(), so that this has no more to look at.
 TALUS_FAST void* take_at_hand(size_t bytes, ThreadContext& context) noexcept {
   if (TALUS_LIKELY(bytes - fast_bytes_max - 1 < medium_bytes_max - fast_bytes_max)) {
-    return pop_slow(slow_class_of(bytes), Fit::near, context);
+    const ClassId id = fitted_classes.class_near(bytes);
+    return TALUS_LIKELY(!is_fitted(id)) ? pop_slow(id, Fit::near, context) : nullptr;
   }
   return pop_kept_block(bytes, medium_bytes_max, context);
+}
+// The context is a cache.
+TALUS_FAST void* pop_fitted(size_t bytes, ThreadContext& context) noexcept {
+  ClassId id{};
+  if (TALUS_LIKELY(bytes <= fast_bytes_max || bytes > fitted_bytes_max)) return nullptr;
+  return fitted_classes.find(bytes, id) ? pop_slow(id, Fit::exact, context) : nullptr;
+}
+
+// A block of more than fast_bytes_max bytes by way of a cache. Where there is no memory for a slab
+// of a fitted class, there may be some for a shorter one, or for a block of its own.
+TALUS_SLOW BlockMade allocate_above_fast(ThreadCache& cache, size_t bytes, Fit fit) noexcept {
+  ClassId id{};
+  if (!find_slow_class(cache, bytes, id)) return allocate_large(&cache, bytes, slice_bytes);
+  BlockMade made = allocate_of_class(cache, id, fit);
+  if (TALUS_LIKELY(made.block != nullptr) || !is_fitted(id)) return made;
+  if (bytes > medium_bytes_max) return allocate_large(&cache, bytes, slice_bytes);
+  return allocate_of_class(cache, slow_class_of(bytes), fit);
 }
 
 // By way of any context; the list of the class may have blocks.
@@ -64,6 +86,9 @@ TALUS_USUAL void* allocate_by_context(size_t bytes, ThreadContext& context) noex
   const MaybeWorking working{cache};
   if (SidedContext* sides = current_sides()) {
     if (void* block = allocate_by_sides(*sides, bytes, block_alignment, Fit::near)) return block;
+  }
+  if (TALUS_LIKELY(context.operations == nullptr) && bytes > fast_bytes_max) {
+    return allocate_above_fast(*cache, bytes, Fit::near).block;
   }
   if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;
   void* block = bytes <= medium_bytes_max ? allocate_on(cache, class_of(bytes), Fit::near)
@@ -123,6 +148,7 @@ TALUS_APART void* allocate_by_operations(size_t bytes, ThreadContext& context) n
 
 TALUS_SLOW void* allocate_slower(size_t bytes, ThreadContext& context) noexcept {
   if (context.operations != nullptr) return allocate_by_operations(bytes, context);
+  if (void* block = pop_fitted(bytes, context)) return block;
   return allocate_usual(bytes, context);
 }
 

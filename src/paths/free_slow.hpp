@@ -152,23 +152,11 @@ TALUS_SLOW void free_to_full(void* pointer, ThreadCache& cache, size_t index) no
   offer_work();
 }
 
-// Can a block start at this address, which lies in a slab of the class? The answer is certain for
-// blocks up to 16 KiB. For larger blocks the test only compares with a step that all of them share:
-// a look at the slab would fetch a line that free does not touch otherwise. What this misses is
-// found when the block leaves its list.
-TALUS_FAST bool is_start_at_hand(const ThreadContext& context, const void* pointer,
-                                 size_t index) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  if (TALUS_LIKELY(index < factored_class_count)) {
-    const uint32_t offset = static_cast<uint32_t>(address) & context.offset_masks[index];
-    return is_start_by(context.start_factors[index], offset);
-  }
-  return address % start_step_bytes == 0;
-}
-
 // Pushes a block on its slow list, and calls nothing. False: the list is full, the owner must come
-// back, the pointer is no block, or the block was just freed.
-TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
+// back, the pointer is no block, or it was just freed.
+template <typename IsStart>
+TALUS_FAST bool push_slow_if(ThreadCache& cache, void* pointer, size_t guarded,
+                             IsStart is_start) noexcept {
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   TALUS_ASSERT(guarded < class_count - fast_class_count);
@@ -176,10 +164,15 @@ TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noe
   void** top = slot.load_own();
   if (TALUS_UNLIKELY(is_uppermost(top, pointer))) return false;
   if (TALUS_UNLIKELY(top == cache.slow_limits[guarded])) return false;
-  if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, fast_class_count + guarded))) return false;
+  if (TALUS_UNLIKELY(!is_start())) return false;
   *top = pointer;
   slot.store_own(top + 1);
   return true;
+}
+TALUS_FAST bool push_slow(ThreadCache& cache, void* pointer, size_t guarded) noexcept {
+  const size_t index = fast_class_count + guarded;
+  return push_slow_if(cache, pointer, guarded,
+                      [&]() noexcept { return is_start_at_hand(cache, pointer, index); });
 }
 
 // Adds a block of a class that the thread does not allocate to its return batch, and calls nothing.
@@ -187,7 +180,7 @@ TALUS_FAST bool collect_unlisted(ThreadCache& cache, void* pointer, size_t index
   const BriefWork work{cache};
   if (TALUS_UNLIKELY(!work.may_begin)) return false;
   if (TALUS_UNLIKELY(!is_start_at_hand(cache, pointer, index))) return false;
-  const size_t block_bytes = size_class_table.rows[index].block_bytes;
+  const size_t block_bytes = size_class_row(ClassId{static_cast<uint8_t>(index)}).block_bytes;
   return add_if_room(return_batch(cache), pointer, cache.id, block_bytes, return_batch_bytes_max);
 }
 
@@ -219,6 +212,14 @@ TALUS_APART void free_by_sides(void* pointer, ThreadContext& found, size_t index
   context.ended[index].own_add(1);
 }
 
+// The same for a block of a fitted class. Its slab tells whether a block starts here.
+TALUS_NEXT void free_fitted(void* pointer, ThreadCache& cache, size_t index) noexcept {
+  const auto is_start = [pointer]() noexcept { return is_quick_block(pointer); };
+  if (!push_slow_if(cache, pointer, index - fast_class_count, is_start)) {
+    free_to_full(pointer, cache, index);
+  }
+}
+
 // For a pointer into the context's own heap. Its list, with this index, is full or slow, or the
 // pointer is no block, or it was just freed. Such a context is a thread's cache, or has two sides.
 TALUS_NEXT void free_full(void* pointer, ThreadContext& context, size_t index) noexcept {
@@ -228,6 +229,7 @@ TALUS_NEXT void free_full(void* pointer, ThreadContext& context, size_t index) n
   if (TALUS_LIKELY(is_slow_list && push_slow(cache, pointer, index - fast_class_count))) return;
   if (TALUS_UNLIKELY(context.operations != nullptr)) return free_by_sides(pointer, context, index);
   const ClassId id{static_cast<uint8_t>(index)};
+  if (TALUS_UNLIKELY(is_fitted(id))) return free_fitted(pointer, cache, index);
   if (!is_slow_list && !is_begun(cache, id) && collect_unlisted(cache, pointer, index)) return;
   free_to_full(pointer, cache, index);  // parameters stay where they are
 }
@@ -277,7 +279,8 @@ TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageEntry
   if (TALUS_UNLIKELY(block_bytes >= foreign_bytes_min)) {
     const ThreadList list = list_of(cache, id);
     if (was_just_freed(list, pointer)) return false;
-    if (take_in(list, pointer, id, word)) return true;
+    const bool may_stay = may_have_fixed_foreign(id) && !is_instance(word.owner());
+    if (may_stay && push_within(list, pointer)) return true;
   }
   return add_if_room(remote_batch(cache, word.owner()), pointer, word.owner(), block_bytes,
                      remote_batch_bytes_max);
@@ -335,11 +338,11 @@ TALUS_USUAL void flush_all(ThreadCache& cache) noexcept {
   drain_remote_queue(*cache.heap);
 }
 
-// Flushes small blocks of all lists; the lists keep their capacity. The thread is in a slow path.
+// Flushes all lists but medium ones; they keep their capacity. The thread is in a slow path.
 TALUS_USUAL void flush_lists(ThreadCache& cache) noexcept {
-  for (size_t index = 0; index < small_class_count; index++) {
+  for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    send_home(cache, id, list_length(cache, id), remote_backlog_bytes_max);
+    if (!is_medium(id)) send_home(cache, id, list_length(cache, id), remote_backlog_bytes_max);
   }
   send_sides_home(cache, remote_backlog_bytes_max);
 }

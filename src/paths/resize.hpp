@@ -47,6 +47,10 @@ namespace talus::core {
 inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t alignment) noexcept {
   TALUS_ASSERT(is_power_of_two(alignment));
   TALUS_ASSERT(bytes > small_bytes_max || alignment > small_bytes_max);
+  const bool is_plain = current_context().operations == nullptr;
+  if (is_plain && alignment <= cache_line_bytes) {
+    return allocate_above_fast(*cache, bytes, Fit::exact);
+  }
   if (!has_class(bytes, alignment)) {
     return allocate_large(cache, bytes, alignment > slice_bytes ? alignment : slice_bytes);
   }

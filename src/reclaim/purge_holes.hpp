@@ -50,6 +50,12 @@ inline bool has_more_to_give(const Slab& slab) noexcept {
   return slab.free_count * size_t{slab.block_bytes} >= slab.purged_page_bytes + os::page_bytes();
 }
 
+// Does the slab lie in an arena that asked for huge pages, or whose pages cannot be purged?
+inline bool is_in_huge_pages(const Slab& slab) noexcept {
+  Held held{space.lock()};
+  return space.is_huge(held, slab.base) || !space.may_purge_pages(slab.base);
+}
+
 // Takes slabs from the old end of a list until the batch is full. The caller holds the heap's lock.
 inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& batch,
                           size_t& looks) noexcept {
@@ -117,8 +123,8 @@ class HoleRuns {
     const uintptr_t at = reinterpret_cast<uintptr_t>(runs_[i].at);
     const size_t bytes = runs_[i].bytes;
     slab.note_clean(at, bytes);
-    slab.purged_units |=
-        purged_units_within(slab, at, bytes, purged_unit_shift(slab, os::page_bytes()));
+    slab.was_purged = true;
+    slab.purged_units |= PurgedUnits{slab, os::page_bytes()}.within(at, bytes);
     batch_.purged_page_bytes[slabs_[i]] += bytes;
   }
 
@@ -136,9 +142,9 @@ inline void purge_batch(HoleBatch& batch) noexcept {
     if (!batch.has_more[i]) continue;
     Slab& slab = *batch.slabs[i];
     batch.purged_page_bytes[i] = 0;
-    const unsigned shift = purged_unit_shift(slab, os::page_bytes());
+    const PurgedUnits units{slab, os::page_bytes()};
     visit_holes(slab, os::page_bytes(), [&](uintptr_t at, size_t bytes) noexcept {
-      if (is_purged_page(slab, at, bytes, shift)) {
+      if (units.are_purged(at, bytes)) {
         batch.purged_page_bytes[i] += bytes;
       } else {
         runs.add(i, at, bytes);

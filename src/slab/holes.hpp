@@ -39,16 +39,16 @@ inline uint32_t next_block(const Slab& slab, uint32_t index, bool is_wanted_free
 // behind the last block counts to the run before it.
 template <typename Visit>
 TALUS_USUAL void visit_holes(const Slab& slab, size_t page_bytes, Visit visit) noexcept {
-  TALUS_ASSERT(slab.base % page_bytes == 0 && slab.bytes() % page_bytes == 0);
+  TALUS_ASSERT(slab.bytes() % page_bytes == 0);
   uint32_t index = 0;
   while ((index = next_block(slab, index, true)) < slab.block_count) {
     const uint32_t end = next_block(slab, index, false);
     TALUS_ASSERT(end > index);  // so the loop ends
-    const size_t from = round_up(index * size_t{slab.block_bytes}, page_bytes);
-    const size_t to = end == slab.block_count
-                          ? slab.bytes()
-                          : round_down(end * size_t{slab.block_bytes}, page_bytes);
-    if (to > from) visit(slab.base + from, to - from);
+    const uintptr_t from = round_up(slab.base + index * size_t{slab.block_bytes}, page_bytes);
+    const uintptr_t to = end == slab.block_count
+                             ? slab.range_base() + slab.bytes()
+                             : round_down(slab.base + end * size_t{slab.block_bytes}, page_bytes);
+    if (to > from) visit(from, to - from);
     index = end;
   }
 }

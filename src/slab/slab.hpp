@@ -32,8 +32,8 @@ enum class SlabState : uint8_t {
 
 struct Slab {
   // constant while the slab has blocks
-  uintptr_t base = 0;       // address of block 0
-  uint64_t reciprocal = 0;  // index of a block = offset * reciprocal >> 40
+  uintptr_t base = 0;       // address of block 0, in the first slice of the range
+  uint64_t reciprocal = 0;  // index of a block = divide_by_reciprocal(offset, reciprocal)
   uint32_t block_bytes = 0;
   uint32_t block_count = 0;
   uint32_t least_bytes = 0;   // realloc to fewer bytes takes its slow path
@@ -53,6 +53,7 @@ struct Slab {
   uint32_t notice_count = 0;       // the heap looks at the slab when it has this many free blocks
   uint16_t first_word = 0;         // no word of the free bitmap before this one has a set bit
   uint8_t bin = 0;                 // its bin among the available slabs
+  bool was_purged = false;         // pages of its blocks, since it began
   uint16_t served_at = 0;          // by the heap's clock, when blocks were last taken
   uint32_t purged_page_bytes = 0;  // of free blocks whose pages were purged
   Slab* next = nullptr;  // in the heap's list of available slabs, or of unused descriptors
@@ -69,6 +70,8 @@ struct Slab {
   // All of its range, including the rest behind the last block.
   size_t bytes() const noexcept { return size_class_row(class_id).slab_slices * slice_bytes; }
 
+  uintptr_t range_base() const noexcept { return round_down(base, slice_bytes); }
+
   // A notice_count of 0 makes the heap look at the slab when any block comes home.
   void enter(SlabState entered) noexcept {
     state = entered;
@@ -81,16 +84,17 @@ struct Slab {
   }
 
   // Starts life over a new range of address space: every block is free.
-  void begin(uintptr_t range_base, Zeroed zeroed) noexcept {
-    begin(range_base, zeroed, size_class_row(class_id).block_count);
+  void begin(uintptr_t range, Zeroed zeroed) noexcept {
+    begin(range, zeroed, size_class_row(class_id).block_count);
   }
-  // The same with fewer blocks than the class has.
-  void begin(uintptr_t range_base, Zeroed zeroed, uint32_t blocks) noexcept {
+  // The same with fewer blocks than the class has, and with bytes before the first one.
+  void begin(uintptr_t range, Zeroed zeroed, uint32_t blocks, size_t front_bytes = 0) noexcept {
     const SizeClass& row = size_class_row(class_id);
     TALUS_ASSERT(blocks != 0 && blocks <= row.block_count);
-    TALUS_ASSERT(range_base % slice_bytes == 0 && state == SlabState::unused);
+    TALUS_ASSERT(range % slice_bytes == 0 && state == SlabState::unused);
+    TALUS_ASSERT(front_bytes + size_t{blocks} * row.block_bytes <= bytes());
     TALUS_ASSERT(bitmap_words == row.bitmap_words);
-    base = range_base;
+    base = range + front_bytes;
     reciprocal = row.reciprocal;
     block_bytes = row.block_bytes;
     block_count = blocks;
@@ -98,6 +102,7 @@ struct Slab {
     free_count = block_count;
     purged_page_bytes = 0;
     purged_units = 0;
+    was_purged = false;
     first_word = 0;
     for (size_t word = 0; word < bitmap_words; word++) {
       free_bits()[word] = word * 64 < blocks ? low_bits(blocks - word * 64) : 0;
@@ -189,9 +194,10 @@ struct Slab {
   // A run of free bytes reads as zero from here on; the blocks completely inside it are clean.
   void note_clean(uintptr_t at, size_t bytes) noexcept {
     if (!is_medium(class_id)) return;
-    TALUS_ASSERT(at >= base && at + bytes <= base + this->bytes());
+    TALUS_ASSERT(at >= base && at + bytes <= range_base() + this->bytes());
     const size_t first = divide_up(at - base, block_bytes);
-    const size_t end = (at + bytes - base) / block_bytes;
+    const size_t behind = (at + bytes - base) / block_bytes;
+    const size_t end = behind < block_count ? behind : block_count;
     if (end > first) clean_bits |= low_bits(end - first) << first;
   }
 

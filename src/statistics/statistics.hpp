@@ -266,13 +266,14 @@ inline size_t read_key(TextPart key) noexcept {
 
 inline int get_class_value(TextPart key, size_t field, uint64_t& value) noexcept {
   const size_t bytes = read_key(key);
-  if (bytes == 0 || bytes > medium_bytes_max) return ENOENT;
-  const ClassId id = class_of(bytes);
-  if (size_class_row(id).block_bytes != bytes) return ENOENT;
-  HeapTotals totals;
-  collect_totals(totals);
-  value = class_value(totals.classes[index_of(id)], field);
-  return 0;
+  for (size_t index = 0; index < class_count; index++) {
+    if (size_class_row(ClassId{static_cast<uint8_t>(index)}).block_bytes != bytes) continue;
+    HeapTotals totals;
+    collect_totals(totals);
+    value = class_value(totals.classes[index], field);
+    return 0;
+  }
+  return ENOENT;
 }
 inline int get_thread_value(TextPart key, size_t field, uint64_t& value) noexcept {
   ThreadTotals thread;

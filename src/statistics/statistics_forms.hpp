@@ -111,7 +111,7 @@ inline void put_classes(StatisticsOutput& out, const HeapTotals& totals) noexcep
   put_columns(out, "blocks by size class", "  size", class_statistic_rows);
   for (size_t index = 0; index < class_count; index++) {
     if (totals.classes[index].slabs == 0) continue;
-    auto& text = out.next().put("  ").put_number(size_class_table.rows[index].block_bytes, 6);
+    auto& text = out.next().put("  ").put_number(size_class_rows.rows[index].block_bytes, 6);
     for (size_t field = 0; field < class_statistic_count; field++) {
       text.put_number(class_value(totals.classes[index], field), 12);
     }
@@ -206,7 +206,7 @@ inline void put_classes(StatisticsOutput& out, const HeapTotals& totals) noexcep
     for (size_t field = 0; field < class_statistic_count; field++) {
       values[field] = class_value(totals.classes[index], field);
     }
-    put_fields(out, size_class_table.rows[index].block_bytes, class_statistic_rows, values,
+    put_fields(out, size_class_rows.rows[index].block_bytes, class_statistic_rows, values,
                class_statistic_count, is_first);
     is_first = false;
   }
@@ -321,7 +321,7 @@ inline void put_classes(StatisticsOutput& out, const HeapTotals& totals) noexcep
       if (totals.classes[index].slabs == 0) continue;
       put_name(out.next(), class_statistic_rows[field])
           .put("{size=\"")
-          .put_number(size_class_table.rows[index].block_bytes)
+          .put_number(size_class_rows.rows[index].block_bytes)
           .put("\"} ")
           .put_number(class_value(totals.classes[index], field))
           .put("\n");

@@ -124,7 +124,8 @@ TALUS_USUAL void bring_home(Heap& heap, const HomeLists& lists, RemoteMessage& m
   uint32_t moved_count = 0;
   uint64_t full_words[BitRow::bytes_for(class_count) / sizeof(uint64_t)] = {};
   BitRow full_classes{full_words};  // whose lists have enough, or get none
-  full_classes.set(small_class_count, class_count, true);
+  full_classes.set(small_class_count, fitted_small_first, true);
+  full_classes.set(fitted_medium_first, class_count, true);
   const uint32_t count = message.count.load_own();
   TALUS_ASSERT(lock_of(heap).is_own() && count <= RemoteMessage::blocks_max);
   void* const* blocks = message.newest();

@@ -30,6 +30,14 @@ TALUS_USUAL const Slab& prove_slab(const void* pointer, const char* call) noexce
   return *static_cast<const Slab*>(found.descriptor);
 }
 
+// Is this the start of a block in a slab, and nothing tells whether the program has it?
+TALUS_FAST bool is_quick_block(const void* pointer) noexcept {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  const PageMap::Found found = page_map.place_of(address).look();
+  return found.word.is_slab() &&
+         static_cast<const Slab*>(found.descriptor)->is_quick_block(pointer);
+}
+
 // Is the block that was looked up still the one of this slab with this index? A caller that has
 // claimed its state since (slab/block_states.hpp) may rely on the answer.
 TALUS_FAST bool is_still_at(const Slab& slab, uint32_t index, const void* block) noexcept {

@@ -130,7 +130,8 @@ inline Slab* make_slab(Heap& heap, ClassId id) noexcept {
     put_unused(held, *slab);
     return nullptr;
   }
-  slab->begin(range.base, range.zeroed, room.block_count);
+  slab->begin(range.base, range.zeroed, room.block_count, front_of_slab(heap, id));
+  if (!space.is_huge(held, range.base)) be_untouched(*slab, range.zeroed, os::page_bytes());
   slab->guard_slices = static_cast<uint8_t>(range.slices - row.slab_slices);
   page_map.set_all(range.base, row.slab_slices, PageEntry{heap.id, list_tag(id)}, slab);
   heap.available[index_of(id)].add(*slab, SlabState::available);
@@ -153,7 +154,7 @@ TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
   TALUS_ASSERT(lock_of(heap).is_own() && slab.state != SlabState::unused);
   const size_t slices = size_class_row(slab.class_id).slab_slices;
   const size_t all_slices = slices_of(slab);
-  const uintptr_t base = slab.base;
+  const uintptr_t base = slab.range_base();
   const bool is_kept = options.keep_classes;
   const bool may_go = TALUS_LIKELY(is_kept || !slab.has_guard) || lift_guard(slab);
   count_slab(heap, slab, -1);
@@ -193,12 +194,6 @@ TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
   heap.partly_purged[index_of(slab.class_id)].remove(slab);
   heap.partly_purged_free_bytes -= size_t{free_count} * slab.block_bytes;
   heap.available[index_of(slab.class_id)].add(slab, SlabState::available);
-}
-
-// Does the slab lie in an arena that asked for huge pages, or whose pages cannot be purged?
-inline bool is_in_huge_pages(const Slab& slab) noexcept {
-  Held held{space.lock()};
-  return space.is_huge(held, slab.base) || !space.may_purge_pages(slab.base);
 }
 
 // One empty slab of a class stays for the next refill, unless it is large or its heap is abandoned.
@@ -251,7 +246,7 @@ inline void rename_slab(const Heap& taker, Slab& slab) noexcept {
   const PageEntry word{taker.id, list_tag(slab.class_id)};
   Held held{space.lock()};
   for (size_t i = 0; i < slices; i++) {
-    rename_slice(held, slab.base + i * slice_bytes, word, &slab);
+    rename_slice(held, slab.range_base() + i * slice_bytes, word, &slab);
   }
 }
 
@@ -305,7 +300,8 @@ TALUS_SLOW void slab_purged_pages(Heap& heap, Slab& slab, void* const* blocks,
   note_purged_units(heap, slab, forget_purged(slab, blocks, count, os::page_bytes()));
   // It may be more than before: pages behind the last block count as far as blocks are free, and
   // blocks may have come home meanwhile.
-  if (slab.purged_page_bytes < before) heap.taken_back_bytes += before - slab.purged_page_bytes;
+  if (slab.purged_page_bytes < before && slab.was_purged)
+    heap.taken_back_bytes += before - slab.purged_page_bytes;
 }
 // Blocks were taken from an available slab.
 TALUS_FAST void slab_gave_blocks(Heap& heap, Slab& slab, void* const* blocks,

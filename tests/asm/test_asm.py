@@ -275,11 +275,11 @@ class Layout(Built):
 
     def test_many_addresses_are_found(self):
         found = {}
-        for count in (334, 335):
+        for count in (366, 367):
             text = "static int a; int* const table[] = {" + "&a," * count + "};"
             found[count] = self.found(self.build(text, ".c"), (), with_linker=False)
-        self.assertEqual(found[334], [])
-        self.assertRegex(found[335][0], "writes 335 addresses")
+        self.assertEqual(found[366], [])
+        self.assertRegex(found[367][0], "writes 367 addresses")
 
 
 class Symbols(Built):

@@ -22,6 +22,7 @@
 #include "slab/remote_free.hpp"
 
 #define TALUS_CLASSES_SIZE_CLASS_HPP
+#define TALUS_CLASSES_FITTED_HPP
 #define TALUS_OS_OS_HPP
 #define TALUS_SYNC_LOCK_HPP
 #define TALUS_SLAB_SLAB_HPP
@@ -121,6 +122,8 @@ inline void compiler_fence() noexcept {}
 // classes
 
 inline constexpr size_t class_count = 2;
+inline constexpr size_t fixed_class_count = class_count;
+inline constexpr size_t fitted_small_first = class_count, fitted_medium_first = class_count;
 inline constexpr size_t small_class_count = class_count;  // the others have slow lists, too
 struct SizeClass {
   size_t block_bytes;
@@ -152,6 +155,12 @@ constexpr ClassId class_of(size_t bytes) noexcept {
 constexpr ClassId small_class_of(size_t bytes) noexcept { return class_of(bytes); }
 constexpr ClassId slow_class_of(size_t bytes) noexcept { return class_of(bytes); }
 constexpr bool is_medium(ClassId) noexcept { return false; }
+constexpr bool is_fitted(ClassId) noexcept { return false; }
+struct FittedClasses {
+  static bool find(size_t, ClassId&) noexcept { return false; }
+  static ClassId class_near(size_t bytes) noexcept { return slow_class_of(bytes); }
+};
+inline FittedClasses fitted_classes;
 constexpr bool has_class(size_t, size_t) noexcept { return true; }
 constexpr size_t bytes_at_alignment(size_t bytes, size_t) noexcept { return bytes; }
 constexpr ClassId class_of_aligned(size_t bytes, size_t) noexcept { return class_of(bytes); }

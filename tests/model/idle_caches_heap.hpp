@@ -24,6 +24,7 @@
 #define TALUS_STORE_LARGE_HPP
 #define TALUS_STORE_SLABS_HPP
 #define TALUS_STORE_SLAB_AT_HPP
+#define TALUS_CACHE_FITTING_HPP
 #define TALUS_CACHE_LARGE_CACHE_HPP
 #define TALUS_CACHE_MEDIUM_LISTS_HPP
 #define TALUS_HEAP_PURGE_REQUEST_HPP
@@ -158,8 +159,15 @@ inline void refuse_free_in_slab(ThreadCache& cache, const void* block) noexcept 
   if (Slab::is_free(only_slab.prove(block))) report::double_free(block, only_slab.block_bytes);
 }
 inline const Slab& prove_slab(const void*, const char*) noexcept { return only_slab; }
+inline bool is_quick_block(const void*) noexcept { return true; }
 inline void give_past_lists(ThreadCache& cache, void* pointer) noexcept {
   give_blocks(*cache.heap, &pointer, 1);
+}
+
+// No classes made while it runs.
+inline bool find_slow_class(ThreadCache&, size_t bytes, ClassId& id) noexcept {
+  id = slow_class_of(bytes);
+  return true;
 }
 
 // No modes that keep blocks.

@@ -6,9 +6,12 @@
 #ifndef TALUS_TESTS_UNIT_QUIET_HPP
 #define TALUS_TESTS_UNIT_QUIET_HPP
 
+#include <gtest/gtest.h>
+
 #include <thread>
 #include <vector>
 
+#include "classes/fitted.hpp"
 #include "effort.hpp"
 #include "at_rest.hpp"
 #include "reclaim/purge_now.hpp"
@@ -34,6 +37,22 @@ inline ThreadCache& own_cache() {
   free_block(allocate(1));
   return *cache_behind(current_context());
 }
+
+// From here on the process makes no fitted class: all places are taken, for sizes that tests do not
+// ask for. For tests of fixed classes that ask for many blocks of one size.
+inline void use_fixed_classes_only() {
+  for (size_t i = 0; i < fitted_small_classes; i++) {
+    fitted_classes.make(5 * kib + 30 + i * 6 * kib, [](ClassId) {});
+  }
+  for (size_t i = 0; i < fitted_medium_classes; i++) {
+    fitted_classes.make(fitted_bytes_max - (i + 1) * 9 * kib, [](ClassId) {});
+  }
+}
+
+class FixedClasses : public testing::Test {
+ protected:
+  void SetUp() override { use_fixed_classes_only(); }
+};
 
 // Where there is one processor, all threads have one heap.
 inline bool has_two_heaps() {

@@ -59,13 +59,14 @@ TEST(Bits, LowBits) {
 }
 
 // Each block size there could be, at offsets up to the bound that bits.hpp states. In addition the
-// product must fit in 64 bits, which it does for the first 2^24 blocks.
+// product must fit in 64 bits, which it does for the first 2^16 blocks.
 TEST(Bits, ReciprocalIsExactBelowItsBound) {
   test::Random random{test::seed_of("Bits.Reciprocal")};
-  for (size_t divisor = block_alignment; divisor <= 64 * kib; divisor += block_alignment) {
+  for (size_t divisor = block_alignment; divisor <= 4 * mib;
+       divisor += divisor < 64 * kib ? block_alignment : 64 * 13) {
     const uint64_t reciprocal = reciprocal_of(divisor);
-    const size_t bound = (uint64_t{1} << 40) / divisor - 1;
-    const size_t most = bound < (divisor << 23) ? bound : divisor << 23;
+    const size_t bound = (uint64_t{1} << reciprocal_shift) / divisor - 1;
+    const size_t most = bound < (divisor << 15) ? bound : divisor << 15;
     for (int round = 0; round < 50; round++) {
       const size_t limit = random.below(2) == 0 ? most : 16 * divisor;
       const size_t offset = random.below(limit < most ? limit : most);

@@ -14,6 +14,8 @@
 namespace talus::core {
 namespace {
 
+class Medium : public test::FixedClasses {};
+
 size_t resident_pages(const void* at, size_t bytes) {
   std::vector<unsigned char> pages(bytes / page_bytes_min);
   EXPECT_TRUE(os::System::look_for_pages(const_cast<void*>(at), bytes, pages.data()));
@@ -27,8 +29,8 @@ size_t given_bytes() {
   return space.counters().given_bytes;
 }
 
-TEST(Medium, BlocksShareTheirSlabsWithLittleRest) {
-  for (size_t index = small_class_count; index < class_count; index++) {
+TEST_F(Medium, BlocksShareTheirSlabsWithLittleRest) {
+  for (size_t index = small_class_count; index < fixed_class_count; index++) {
     test::live_bytes();
     const size_t before = given_bytes();
     const size_t bytes = size_class_table.rows[index].block_bytes;
@@ -50,11 +52,11 @@ TEST(Medium, BlocksShareTheirSlabsWithLittleRest) {
 }
 
 // In lists and as kept large blocks together, whatever sizes come in which order.
-TEST(Medium, WhatAThreadKeepsIsBounded) {
+TEST_F(Medium, WhatAThreadKeepsIsBounded) {
   ThreadCache& cache = test::own_cache();
   const auto kept = [&cache] {
     size_t bytes = cache.kept.bytes.load_relaxed();
-    for (size_t index = small_class_count; index < class_count; index++) {
+    for (size_t index = small_class_count; index < fixed_class_count; index++) {
       const ClassId id{static_cast<uint8_t>(index)};
       bytes += list_length(cache, id) * size_class_row(id).block_bytes;
     }
@@ -81,7 +83,7 @@ TEST(Medium, WhatAThreadKeepsIsBounded) {
   EXPECT_EQ(kept(), 0u);
 }
 
-TEST(Medium, AFreedBlockServesTheNextOfItsSizeAndALittleLess) {
+TEST_F(Medium, AFreedBlockServesTheNextOfItsSizeAndALittleLess) {
   test::live_bytes();
   void* first = allocate(75 * kib);
   free_block(first);
@@ -100,7 +102,7 @@ TEST(Medium, AFreedBlockServesTheNextOfItsSizeAndALittleLess) {
 }
 
 // ... but not for ever: where sizes come at random, each class has a block then.
-TEST(Medium, AClassThatOftenBorrowsGetsABlockOfItsOwn) {
+TEST_F(Medium, AClassThatOftenBorrowsGetsABlockOfItsOwn) {
   ThreadCache& cache = test::own_cache();
   for (const bool may_keep_more : {true, false}) {
     test::live_bytes();  // lists are empty
@@ -136,15 +138,15 @@ TEST(Medium, AClassThatOftenBorrowsGetsABlockOfItsOwn) {
 
 // Where sizes come at random all classes are in use, and none of their blocks should have to come
 // from a slab.
-TEST(Medium, AThreadMayKeepABlockOfEachClass) {
+TEST_F(Medium, AThreadMayKeepABlockOfEachClass) {
   ThreadCache& cache = test::own_cache();
   test::live_bytes();  // lists are empty
   std::vector<void*> blocks;
-  for (size_t index = small_class_count; index < class_count; index++) {
+  for (size_t index = small_class_count; index < fixed_class_count; index++) {
     blocks.push_back(allocate(size_class_table.rows[index].block_bytes));
   }
   for (void* block : blocks) free_block(block);
-  for (size_t index = small_class_count; index < class_count; index++) {
+  for (size_t index = small_class_count; index < fixed_class_count; index++) {
     EXPECT_EQ(list_length(cache, ClassId{static_cast<uint8_t>(index)}), 1u) << index;
   }
   flush_all(cache);
@@ -152,7 +154,7 @@ TEST(Medium, AThreadMayKeepABlockOfEachClass) {
 }
 
 // Blocks that lie at other multiples wait in the lists meanwhile.
-TEST(Medium, AlignedBlocksAreAligned) {
+TEST_F(Medium, AlignedBlocksAreAligned) {
   std::vector<void*> blocks;
   for (size_t round = 0; round < 2; round++) {
     for (size_t bytes = small_bytes_max / 2; bytes <= 300 * kib; bytes += 5555) {
@@ -171,7 +173,7 @@ TEST(Medium, AlignedBlocksAreAligned) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-TEST(Medium, ZeroedBlocksOfUntouchedMemoryStayUntouched) {
+TEST_F(Medium, ZeroedBlocksOfUntouchedMemoryStayUntouched) {
   if (!kernel_tells_pages()) GTEST_SKIP() << "the kernel does not tell which pages are resident";
   test::live_bytes();
   std::vector<void*> blocks;
@@ -196,7 +198,7 @@ TEST(Medium, ZeroedBlocksOfUntouchedMemoryStayUntouched) {
 }
 
 // A block in a slab in use is a hole; once its pages are gone it is as good as new.
-TEST(Medium, PurgedBlocksAreZeroWithoutBeingTouched) {
+TEST_F(Medium, PurgedBlocksAreZeroWithoutBeingTouched) {
   if (!kernel_tells_pages()) GTEST_SKIP() << "the kernel does not tell which pages are resident";
   test::live_bytes();
   void* stays = allocate(160 * kib);
@@ -220,7 +222,7 @@ TEST(Medium, PurgedBlocksAreZeroWithoutBeingTouched) {
 }
 
 // By little: it gets a range of its own, which grows in place, so bytes are copied seldom.
-TEST(Medium, BlocksThatGrowByLittleMoveSeldom) {
+TEST_F(Medium, BlocksThatGrowByLittleMoveSeldom) {
   auto* at = static_cast<char*>(allocate(40 * kib));
   at[0] = 7;
   size_t moves = 0, moved_bytes = 0;
@@ -238,7 +240,7 @@ TEST(Medium, BlocksThatGrowByLittleMoveSeldom) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-TEST(Medium, BlocksThatShrinkByAQuarterGiveItUp) {
+TEST_F(Medium, BlocksThatShrinkByAQuarterGiveItUp) {
   void* at = allocate(256 * kib);
   test::fill_pattern(at, 256 * kib, 3);
   EXPECT_EQ(reallocate(at, 200 * kib), at);
@@ -252,7 +254,7 @@ TEST(Medium, BlocksThatShrinkByAQuarterGiveItUp) {
 }
 
 // What doubles is as large as asked for; bytes survive all ways between small, medium and large.
-TEST(Medium, BlocksThatDoubleStayTight) {
+TEST_F(Medium, BlocksThatDoubleStayTight) {
   size_t bytes = 10 * kib;
   void* at = allocate(bytes);
   test::fill_pattern(at, bytes, 9);
@@ -268,7 +270,7 @@ TEST(Medium, BlocksThatDoubleStayTight) {
 }
 
 // Another thread's blocks go home; none of them stays with the freeing thread.
-TEST(Medium, BlocksFreedElsewhereAreUsedAgain) {
+TEST_F(Medium, BlocksFreedElsewhereAreUsedAgain) {
   test::live_bytes();
   size_t most = 0;
   const size_t before = given_bytes();

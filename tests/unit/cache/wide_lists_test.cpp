@@ -58,7 +58,10 @@ class Tide {
 
 class WideLists : public testing::Test {
  protected:
-  WideLists() { flush_all(cache); }
+  WideLists() {
+    test::use_fixed_classes_only();
+    flush_all(cache);
+  }
   ~WideLists() override {
     flush_all(cache);
     EXPECT_EQ(test::live_bytes(), 0u);
@@ -170,7 +173,7 @@ TEST_F(WideLists, ThatDoNotTurnAnyMoreYieldToOthers) {
     const size_t late_beyond = (list_wide_of(last) - list_most_of(last)) * late_bytes;
     ASSERT_GT(cache.wide.bytes + late_beyond, wide_bytes_most()) << "there is room already";
     Tide late{late_bytes};
-    late.turn(static_cast<int>(3 * small_class_count));
+    late.turn(static_cast<int>(3 * class_count));
     EXPECT_EQ(list_capacity(cache, last), list_wide_of(last));
     // Lists that go on turning keep their room.
     for (int times = 0; times < 200; times++) {

@@ -15,18 +15,18 @@ TEST(SizeClass, EverySizeFitsMinimallyAndMonotonely) {
   size_t before = 0;
   for (size_t size = 0; size <= medium_bytes_max; size++) {
     const size_t index = index_of(class_of(size));
-    ASSERT_LT(index, class_count);
+    ASSERT_LT(index, fixed_class_count);
     ASSERT_GE(bytes_of(class_of(size)), size);
     ASSERT_GE(index, before) << size;
     ASSERT_TRUE(index == 0 || bytes_of(class_at(index - 1)) < size) << "a smaller class would do";
     before = index;
   }
-  EXPECT_EQ(before, class_count - 1);
+  EXPECT_EQ(before, fixed_class_count - 1);
   EXPECT_EQ(index_of(class_of(0)), 0u);
 }
 
 TEST(SizeClass, RoundTrip) {
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     EXPECT_EQ(index_of(class_of(bytes_of(class_at(index)))), index);
     EXPECT_TRUE(index == 0 || bytes_of(class_at(index)) > bytes_of(class_at(index - 1)));
     EXPECT_EQ(bytes_of(class_at(index)) % block_alignment, 0u);
@@ -54,7 +54,7 @@ TEST(SizeClass, SmallAndMediumClassesMeet) {
   EXPECT_EQ(bytes_of(class_at(small_class_count - 1)), small_bytes_max);
   EXPECT_FALSE(is_medium(class_of(small_bytes_max)));
   EXPECT_TRUE(is_medium(class_of(small_bytes_max + 1)));
-  EXPECT_EQ(bytes_of(class_at(class_count - 1)), medium_bytes_max);
+  EXPECT_EQ(bytes_of(class_at(fixed_class_count - 1)), medium_bytes_max);
 }
 
 TEST(SizeClass, EveryPowerOfTwoIsAClass) {
@@ -68,7 +68,7 @@ TEST(SizeClass, AlignedClassServesEverySizeAtEveryAlignment) {
     for (size_t size = 0; size <= medium_bytes_max + 1; size++) {
       if (!has_class(size, alignment)) continue;
       const ClassId id = class_of_aligned(size, alignment);
-      ASSERT_LT(index_of(id), class_count);
+      ASSERT_LT(index_of(id), fixed_class_count);
       const size_t bytes = bytes_of(id);
       ASSERT_GE(bytes, size);
       ASSERT_EQ(bytes % alignment, 0u) << size << " at " << alignment;
@@ -93,7 +93,7 @@ TEST(SizeClass, WhatHasAClassAtAnAlignment) {
 }
 
 TEST(SizeClass, SlabsHoldTheirBlocksAndWasteLittle) {
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     const SizeClass& row = size_class_row(class_at(index));
     const size_t slab_bytes = row.slab_slices * slice_bytes;
     EXPECT_GE(row.block_count, index < small_class_count ? slab_blocks_min : 1);
@@ -131,7 +131,7 @@ TEST(SizeClass, SlabsCostALittleMoreThanWhatIsAskedFor) {
 }
 
 TEST(SizeClass, DivisionIsExactForEveryOffsetOfEverySlab) {
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     const SizeClass& row = size_class_row(class_at(index));
     const size_t slab_bytes = row.slab_slices * slice_bytes;
     size_t quotient = 0, rest = 0;
@@ -160,7 +160,7 @@ TEST(SizeClass, ListsHaveRoomBesideEachOtherWhateverTheirBound) {
   for (size_t list_bytes = 0; list_bytes <= list_bytes_most; list_bytes += kib) {
     const ListBounds bounds = derive_list_bounds(list_bytes);
     size_t next = 0;
-    for (size_t index = 0; index < class_count; index++) {
+    for (size_t index = 0; index < fixed_class_count; index++) {
       ASSERT_EQ(bounds.first_start[index], next + list_nulls) << "nulls before each list";
       ASSERT_GE(bounds.blocks_max[index], list_blocks_min);
       ASSERT_LE(bounds.blocks_max[index], list_blocks_max);
@@ -170,8 +170,13 @@ TEST(SizeClass, ListsHaveRoomBesideEachOtherWhateverTheirBound) {
     for (size_t index = 0; index < class_count; index++) {
       if (bounds.first_blocks[index] == bounds.blocks_max[index]) continue;
       ASSERT_EQ(bounds.usual_start[index], next + list_nulls) << "nulls before each list";
-      ASSERT_LE(size_class_table.rows[index].block_bytes, fast_bytes_max);
+      ASSERT_LE(least_block_bytes_at(index), fast_bytes_max);
       next = bounds.usual_start[index] + bounds.blocks_max[index];
+    }
+    for (size_t index = fixed_class_count; index < class_count; index++) {
+      ASSERT_EQ(bounds.first_start[index], next + list_nulls) << "nulls before each list";
+      ASSERT_EQ(bounds.first_blocks[index], bounds.blocks_max[index]);
+      next = bounds.first_start[index] + bounds.first_blocks[index];
     }
     ASSERT_EQ(bounds.places, next);
     ASSERT_LE(bounds.places, list_places_most);

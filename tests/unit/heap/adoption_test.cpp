@@ -69,7 +69,7 @@ TEST(Adoption, EndingThreadLeavesNothingInItsLists) {
   size_t looked_at = 0;
   Held held{registry.lock};
   for (ThreadCache* cache = registry.unused; cache != nullptr; cache = cache->next, looked_at++) {
-    for (size_t index = 0; index < class_count; index++) {
+    for (size_t index = 0; index < fixed_class_count; index++) {
       EXPECT_EQ(list_length(*cache, ClassId{static_cast<uint8_t>(index)}), 0u);
     }
     EXPECT_EQ(cache->kept.bytes.load_relaxed(), 0u);

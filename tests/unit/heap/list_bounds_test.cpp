@@ -26,8 +26,9 @@ void expect(bool is_true, const char* what) {
 // that reach into each other.
 void use_all_classes(const ListBounds& bounds) {
   ThreadCache& cache = test::own_cache();
+  test::use_fixed_classes_only();
   for (int round = 0; round < 4; round++) {
-    for (size_t index = 0; index < class_count; index++) {
+    for (size_t index = 0; index < fixed_class_count; index++) {
       const ClassId id{static_cast<uint8_t>(index)};
       const size_t bytes = size_class_row(id).block_bytes;
       const bool may_grow = round >= 2;
@@ -50,7 +51,7 @@ void use_all_classes(const ListBounds& bounds) {
     }
   }
   // Every list is where it was, and full of blocks of its own.
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     for (size_t i = 0; i < list_length(cache, id); i++) {
       expect(usable_size(list_bottom(cache, id)[i]) == size_class_row(id).block_bytes,

@@ -14,8 +14,10 @@
 namespace talus::core {
 namespace {
 
+class Lists : public test::FixedClasses {};
+
 // Behind the last block of a slab any answer is right: what is no block is found later.
-TEST(Lists, AnAddressAloneTellsWhetherABlockStartsThere) {
+TEST_F(Lists, AnAddressAloneTellsWhetherABlockStartsThere) {
   const ThreadCache& cache = test::own_cache();
   for (size_t index = 0; index < factored_class_count; index++) {
     const SizeClass& row = size_class_table.rows[index];
@@ -27,7 +29,7 @@ TEST(Lists, AnAddressAloneTellsWhetherABlockStartsThere) {
   }
 }
 
-TEST(Lists, EverySizeGivesABlockThatHoldsIt) {
+TEST_F(Lists, EverySizeGivesABlockThatHoldsIt) {
   for (size_t size = 0; size <= 3 * small_bytes_max; size += size < 4096 ? 1 : 509) {
     void* block = allocate(size);
     ASSERT_NE(block, nullptr);
@@ -42,7 +44,7 @@ TEST(Lists, EverySizeGivesABlockThatHoldsIt) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-TEST(Lists, LastInFirstOut) {
+TEST_F(Lists, LastInFirstOut) {
   void* first = allocate(40);
   void* second = allocate(40);
   free_block(first);
@@ -53,7 +55,7 @@ TEST(Lists, LastInFirstOut) {
   free_block(second);
 }
 
-TEST(Lists, FreshBlocksComeInTheOrderOfAddresses) {
+TEST_F(Lists, FreshBlocksComeInTheOrderOfAddresses) {
   ThreadCache& cache = test::own_cache();
   flush_all(cache);
   std::vector<char*> blocks;
@@ -64,7 +66,7 @@ TEST(Lists, FreshBlocksComeInTheOrderOfAddresses) {
   for (char* block : blocks) free_block(block);
 }
 
-TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
+TEST_F(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
   ThreadCache& cache = test::own_cache();
   for (size_t index = 0; index < small_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -90,7 +92,7 @@ TEST(Lists, CapacityDoublesUpToTheClassesBoundAndListsStayWithin) {
 }
 
 // Half of a list moves, so that it may go on either way; what goes on the same way moves more.
-TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
+TEST_F(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
   ThreadCache& cache = test::own_cache();
   const uint64_t list_bytes = options.list_bytes;
   options.list_bytes = 0;  // no list becomes wide
@@ -132,7 +134,7 @@ TEST(Lists, MoveABatchWhereTheyGoOnTheSameWay) {
 }
 
 // A thread that takes one block of each of many classes does not hold unused ones.
-TEST(Lists, OfLargeBlocksBeginWithOne) {
+TEST_F(Lists, OfLargeBlocksBeginWithOne) {
   ThreadCache& cache = test::own_cache();
   flush_all(cache);
   for (size_t index = 0; index < small_class_count; index++) {
@@ -149,11 +151,11 @@ TEST(Lists, OfLargeBlocksBeginWithOne) {
 }
 
 // A thread that uses all classes a little touches few pages of its cache.
-TEST(Lists, LieCloseToEachOtherUntilTheyAreUsedMuch) {
+TEST_F(Lists, LieCloseToEachOtherUntilTheyAreUsedMuch) {
   ThreadCache& cache = test::own_cache();
   std::vector<void*> blocks;
   const auto few = [&](size_t count) {
-    for (size_t index = 0; index < class_count; index++) {
+    for (size_t index = 0; index < fixed_class_count; index++) {
       for (size_t i = 0; i < count; i++) {
         blocks.push_back(allocate(size_class_table.rows[index].block_bytes));
       }
@@ -165,21 +167,21 @@ TEST(Lists, LieCloseToEachOtherUntilTheyAreUsedMuch) {
   options.list_bytes = 0;  // no list becomes wide
   flush_all(cache);
   few(4);
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     EXPECT_EQ(list_bottom(cache, id), first_place(cache, id)) << index;
   }
-  const ClassId last{static_cast<uint8_t>(class_count - 1)};
+  const ClassId last{static_cast<uint8_t>(fixed_class_count - 1)};
   EXPECT_LT(list_of(cache, last).limit - cache.storage, 10 * 128) << "10 KiB";
 
   few(200);
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     const bool is_close = list_bottom(cache, id) == first_place(cache, id);
     EXPECT_EQ(is_close, list_most_of(id) == list_bounds.first_blocks[index]) << index;
   }
   flush_all(cache);
-  for (size_t index = 0; index < class_count; index++) {
+  for (size_t index = 0; index < fixed_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     EXPECT_EQ(list_bottom(cache, id), first_place(cache, id)) << index;
   }
@@ -188,7 +190,7 @@ TEST(Lists, LieCloseToEachOtherUntilTheyAreUsedMuch) {
 }
 
 // A thread that frees what others of its heap allocated has no use for lists, of whatever class.
-TEST(Lists, HaveNoRoomWhereAThreadOnlyFrees) {
+TEST_F(Lists, HaveNoRoomWhereAThreadOnlyFrees) {
   ThreadCache& cache = test::own_cache();
   for (size_t index = 0; index < small_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -211,7 +213,7 @@ TEST(Lists, HaveNoRoomWhereAThreadOnlyFrees) {
 
 // ... and what it frees goes home together, whatever the sizes, so that not every free is a way to
 // the slabs.
-TEST(Lists, LeaveItToABatchWhereAThreadOnlyFrees) {
+TEST_F(Lists, LeaveItToABatchWhereAThreadOnlyFrees) {
   ThreadCache& cache = test::own_cache();
   std::vector<void*> blocks;
   size_t bytes = 0;
@@ -239,7 +241,7 @@ TEST(Lists, LeaveItToABatchWhereAThreadOnlyFrees) {
 }
 
 // A thread that takes one now and then has room for a few of what the fast paths know.
-TEST(Lists, HaveRoomForAFewBlocksWhereAThreadMostlyFrees) {
+TEST_F(Lists, HaveRoomForAFewBlocksWhereAThreadMostlyFrees) {
   ThreadCache& cache = test::own_cache();
   for (size_t index = 0; index < small_class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
@@ -260,7 +262,7 @@ TEST(Lists, HaveRoomForAFewBlocksWhereAThreadMostlyFrees) {
   }
 }
 
-TEST(Lists, BlocksOfAllClassesAreDistinctAndKeepTheirContents) {
+TEST_F(Lists, BlocksOfAllClassesAreDistinctAndKeepTheirContents) {
   struct Block {
     void* at;
     size_t bytes;
@@ -282,7 +284,7 @@ TEST(Lists, BlocksOfAllClassesAreDistinctAndKeepTheirContents) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
-TEST(Lists, EmptySlabsGoBack) {
+TEST_F(Lists, EmptySlabsGoBack) {
   std::vector<void*> blocks;
   for (int i = 0; i < 20000; i++) blocks.push_back(allocate(256));
   const size_t most = collect_totals().slab_count;
@@ -294,7 +296,7 @@ TEST(Lists, EmptySlabsGoBack) {
   EXPECT_TRUE(test::space_is_sound());
 }
 
-TEST(Lists, AlignedBlocksAtEveryAlignment) {
+TEST_F(Lists, AlignedBlocksAtEveryAlignment) {
   test::Random random{test::seed_of("Lists.Aligned")};
   for (size_t alignment = 16; alignment <= 4 * mib; alignment *= 2) {
     std::vector<void*> blocks;

@@ -50,7 +50,7 @@ bool sums_up(const HeapTotals& totals) {
                        totals.large_ends;
   size_t live = 0, listed = 0, remote = 0, free = 0, slabs = 0;
   for (size_t i = 0; i < class_count; i++) {
-    const SizeClass& row = size_class_table.rows[i];
+    const SizeClass& row = size_class_rows.rows[i];
     const ClassTotals& blocks = totals.classes[i];
     live += blocks.live * row.block_bytes;
     listed += blocks.listed * row.block_bytes;

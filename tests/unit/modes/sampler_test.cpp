@@ -20,7 +20,7 @@ constexpr size_t each_bytes = 100000;
 
 size_t index_for(size_t bytes) { return index_of(class_of(bytes)); }
 int64_t blocks_each(size_t index) {
-  return static_cast<int64_t>(each_bytes / size_class_table.rows[index].block_bytes + 1);
+  return static_cast<int64_t>(each_bytes / size_class_rows.rows[index].block_bytes + 1);
 }
 Countdown& countdown_of(ModeThread thread) { return *static_cast<Countdown*>(thread.state); }
 void begin_countdown(ModeThread thread) noexcept {

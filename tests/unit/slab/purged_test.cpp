@@ -20,16 +20,16 @@ class PurgedPages {
 
   // What a purge does, for all holes.
   void purge() {
-    const unsigned shift = purged_unit_shift(slab_, page_bytes_);
+    const PurgedUnits units{slab_, page_bytes_};
     visit_holes(slab_, page_bytes_, [&](uintptr_t at, size_t bytes) {
       const size_t first = (at - slab_.base) / page_bytes_;
-      if (is_purged_page(slab_, at, bytes, shift)) {
+      if (units.are_purged(at, bytes)) {
         for (size_t page = first; page < first + bytes / page_bytes_; page++) {
           ASSERT_TRUE(is_purged_[page]) << "page " << page << " would not be given back";
         }
         return;
       }
-      slab_.purged_units |= purged_units_within(slab_, at, bytes, shift);
+      slab_.purged_units |= units.within(at, bytes);
       for (size_t page = first; page < first + bytes / page_bytes_; page++) is_purged_[page] = true;
     });
     ASSERT_NO_FATAL_FAILURE(check());
@@ -48,16 +48,24 @@ class PurgedPages {
   }
 
  private:
-  // A unit that says so is away with all its pages. Where units are pages, the reverse holds, too.
+  // A block whose units say so is away with all pages in it. Where units are pages, each page that
+  // is away has a bit.
   void check() const {
-    const unsigned shift = purged_unit_shift(slab_, page_bytes_);
-    for (size_t page = 0; page < is_purged_.size(); page++) {
-      const bool is_told = (slab_.purged_units >> (page * page_bytes_ >> shift) & 1) != 0;
-      if (is_told || size_t{1} << shift == page_bytes_) {
-        ASSERT_EQ(is_told, is_purged_[page]) << "page " << page;
+    const PurgedUnits units{slab_, page_bytes_};
+    for (uint32_t index = 0; index < slab_.block_count; index++) {
+      const size_t from = size_t{index} * slab_.block_bytes, to = from + slab_.block_bytes;
+      const void* const block = reinterpret_cast<void*>(slab_.base + from);
+      if ((units.of_block(block) & ~slab_.purged_units) != 0) continue;
+      for (size_t at = round_up(from, page_bytes_); at + page_bytes_ <= to; at += page_bytes_) {
+        ASSERT_TRUE(is_purged_[at / page_bytes_]) << "page " << at / page_bytes_;
       }
     }
+    if (are_blocks() || is_purged_.size() > 64) return;
+    for (size_t page = 0; page < is_purged_.size(); page++) {
+      ASSERT_EQ((slab_.purged_units >> page & 1) != 0, is_purged_[page]) << "page " << page;
+    }
   }
+  bool are_blocks() const { return is_fitted(slab_.class_id) && is_medium(slab_.class_id); }
 
   Slab& slab_;
   size_t page_bytes_;

@@ -85,7 +85,7 @@ void fill_slab(HeapPiece& piece, const SlabBlocks& blocks, std::span<const uint6
   const auto first = std::lower_bound(waiting.begin(), waiting.end(), piece.base);
   const auto last = std::lower_bound(first, waiting.end(), piece.limit());
   const std::vector<BlockState> states =
-      states_of(piece.base, blocks,
+      states_of(piece.base + blocks.front_bytes, blocks,
                 waiting.subspan(static_cast<size_t>(first - waiting.begin()),
                                 static_cast<size_t>(last - first)));
   PageSums sums[] = {{piece.bytes, pages.page_bytes()},
@@ -97,11 +97,13 @@ void fill_slab(HeapPiece& piece, const SlabBlocks& blocks, std::span<const uint6
     while (next < states.size() && states[next] == states[at]) next++;
     const auto state = static_cast<size_t>(states[at]);
     counts[state] += next - at;
-    sums[state].add(at * blocks.block_bytes, next * blocks.block_bytes);
+    sums[state].add(blocks.front_bytes + at * blocks.block_bytes,
+                    blocks.front_bytes + next * blocks.block_bytes);
     at = next;
   }
   piece.block_bytes = blocks.block_bytes;
   piece.block_count = blocks.block_count;
+  piece.front_bytes = blocks.front_bytes;
   piece.is_live.reserve(states.size());
   for (const BlockState state : states) piece.is_live.push_back(state == BlockState::live);
   piece.live_count = counts[0];

@@ -44,7 +44,8 @@ struct HeapPiece {
   uint64_t block_count = 0, live_count = 0, waiting_count = 0;
   // Resident bytes; the parts: of live blocks, of blocks that wait, of free ones, and the rest.
   uint64_t resident = 0, live = 0, waiting = 0, free = 0, end = 0;
-  uint64_t room_bytes = 0;  // of an area: where no block lies, resident or not
+  uint64_t front_bytes = 0;  // of a slab: before its first block
+  uint64_t room_bytes = 0;   // of an area: where no block lies, resident or not
   // Resident pages without a byte of a live block; and of `free` what lies there.
   uint64_t free_pages = 0, free_alone = 0;
   std::vector<bool> is_live;   // of each block of a slab
@@ -68,6 +69,7 @@ struct PieceNotes {
 struct SlabBlocks {
   uint64_t block_bytes, block_count;
   const char* free_bits;
+  uint64_t front_bytes = 0;  // before the first block
 };
 
 // `pages` has looked at the piece. The piece has its base, its bytes and its use.

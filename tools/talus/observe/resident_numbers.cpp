@@ -183,7 +183,8 @@ uint64_t ResidentReader::add_piece(uint64_t at, uint64_t end, Entry entry, uint6
     return std::max<uint64_t>(slices, 1) * slice;
   };
   if (descriptor != 0 && copy != nullptr && entry.bits != layout_.constant("entry.special")) {
-    if (entry.is_slab() && slab_.get(copy + slab_.first_byte(), 0) == at) {
+    const uint64_t first_block = entry.is_slab() ? slab_.get(copy + slab_.first_byte(), 0) : 0;
+    if (first_block != 0 && first_block / slice * slice == at) {
       const SizeClasses::Row& row = classes_.rows.at(entry.tag());
       const uint64_t bytes = within(row.slab_slices);
       if (notes_ != nullptr && is_known_) {
@@ -191,8 +192,8 @@ uint64_t ResidentReader::add_piece(uint64_t at, uint64_t end, Entry entry, uint6
         piece.heap = entry.owner();
         look_at(at, bytes);
         piece.age_passes = age_of(copy + slab_.first_byte());
-        fill_slab(piece, {row.block_bytes, row.block_count, copy + free_bits_}, notes_->waiting,
-                  pages_);
+        fill_slab(piece, {row.block_bytes, row.block_count, copy + free_bits_, first_block - at},
+                  notes_->waiting, pages_);
       }
       return add_slab(at, bytes, row, copy);
     }
@@ -247,7 +248,9 @@ uint64_t ResidentReader::add_slab(uint64_t at, uint64_t bytes, const SizeClasses
   look_at(at, bytes);
   if (!is_known_) return bytes;
   const uint64_t resident = pages_.bytes_in(at, at + bytes);
-  const uint64_t end = pages_.bytes_in(at + row.block_count * row.block_bytes, at + bytes);
+  const uint64_t first_block = slab_.get(copy + slab_.first_byte(), 0);
+  const uint64_t end = pages_.bytes_in(at, first_block) +
+                       pages_.bytes_in(first_block + row.block_count * row.block_bytes, at + bytes);
   uint64_t free = 0;
   if (resident == bytes) {
     free = slab_.get(copy + slab_.first_byte(), 2) * row.block_bytes;
@@ -258,7 +261,7 @@ uint64_t ResidentReader::add_slab(uint64_t at, uint64_t bytes, const SizeClasses
       while (bits != 0) {  // run by run
         const unsigned first = static_cast<unsigned>(std::countr_zero(bits));
         const unsigned length = static_cast<unsigned>(std::countr_one(bits >> first));
-        const uint64_t from = at + (word * 64 + first) * row.block_bytes;
+        const uint64_t from = first_block + (word * 64 + first) * row.block_bytes;
         free += pages_.bytes_in(from, from + length * row.block_bytes);
         bits &= length == 64 ? 0 : ~(((uint64_t{1} << length) - 1) << first);
       }

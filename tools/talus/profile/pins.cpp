@@ -23,10 +23,10 @@ const HeapPiece* slab_at(std::span<const HeapPiece> pieces, uint64_t address) {
 
 // How many live blocks touch a page, without the one at `place`.
 uint64_t others_on(const HeapPiece& slab, uint64_t page, uint64_t place) {
-  const uint64_t from = std::max(page, slab.base);
-  uint64_t index = (from - slab.base) / slab.block_bytes, others = 0;
+  const uint64_t first = slab.base + slab.front_bytes, from = std::max(page, first);
+  uint64_t index = (from - first) / slab.block_bytes, others = 0;
   for (; index < slab.is_live.size(); index++) {
-    const uint64_t at = slab.base + index * slab.block_bytes;
+    const uint64_t at = first + index * slab.block_bytes;
     if (at >= page + sampled_page_bytes) break;
     others += slab.is_live[index] && at != place ? 1 : 0;
   }

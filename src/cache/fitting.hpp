@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// cache/fitting: for which sizes the process makes fitted classes, and blocks of these.
+//
+// A thread whose list was empty notes the size that it asked for. A row of requests for one size,
+// among sizes of the same fixed class, makes a class for that size. Sizes of a program that uses
+// many at once seldom stand in such a row. So its threads go on with the fixed classes, where a
+// free block serves many sizes.
+// Owns: the rows of each thread, and the decision. Invariant: processes whose options need slabs of
+// known classes make none.
+// Called on: the thread that owns the cache, in a slow path without a lock.
+#ifndef TALUS_CACHE_FITTING_HPP
+#define TALUS_CACHE_FITTING_HPP
+
+#include "base/base.hpp"
+#include "classes/fitted.hpp"
+#include "classes/size_class.hpp"
+#include "settings/machine.hpp"
+#include "settings/options.hpp"
+#include "sync/ranked_lock.hpp"
+#include "slab/block_states.hpp"
+#include "heap/context.hpp"
+#include "heap/heap.hpp"
+#include "heap/lists.hpp"
+#include "heap/registry.hpp"
+
+namespace talus::core {
+
+// The row of a size; each has those of a fixed class, or of a quarter of a doubling.
+inline RequestRow& row_of_requests(ThreadCache& cache, size_t bytes) noexcept {
+  TALUS_ASSERT(bytes > fast_bytes_max && bytes <= fitted_bytes_max);
+  if (bytes <= medium_bytes_max) {
+    return cache.requests[index_of(slow_class_of(bytes)) - fast_class_count];
+  }
+  const unsigned doubling = highest_bit(bytes - 1);
+  const size_t quarter = (bytes - 1) >> (doubling - 2) & 3;
+  const size_t larger = 4 * (doubling - highest_bit(medium_bytes_max)) + quarter;
+  return cache.requests[fixed_class_count - fast_class_count + larger];
+}
+
+// Does a class of its own serve this size better than the fixed one?
+inline bool is_worth_a_class(size_t bytes) noexcept {
+  if (bytes >= fitted_spread_bytes_min) return true;
+  const SizeClass& fixed = size_class_row(slow_class_of(bytes));
+  const size_t bytes_each = fixed.slab_slices * slice_bytes / fixed.block_count;
+  return bytes_each - bytes > bytes_each / fitted_saved_part;
+}
+
+// A slab of a fitted class is long, and its untouched part counts against a limit.
+inline bool is_long_for_limit(size_t bytes) noexcept {
+  const size_t limit = limits.hard_bytes.load_hint();
+  const size_t slab_bytes = fitted_slices_of(fitted_bytes_of(bytes)) * slice_bytes;
+  return limit != 0 && slab_bytes > limit / fitted_limit_part;
+}
+
+// Options that tell slabs apart, or put something between blocks, need fixed classes.
+inline bool may_make_classes() noexcept {
+  return !options.keep_classes && !options.guard_pages && !keeps_block_states();
+}
+
+TALUS_APART void make_fitted_class(size_t bytes) noexcept {
+  if (!may_make_classes() || !is_worth_a_class(bytes) || is_long_for_limit(bytes)) return;
+  Held held{registry.lock};
+  fitted_classes.make(bytes, [](ClassId id) noexcept {
+    const size_t block_bytes = size_class_row(id).block_bytes;
+    const bool may_be_kept = block_bytes <= large_kept_slices * slice_bytes;
+    const size_t most = may_be_kept ? list_blocks_of(block_bytes, options.list_bytes) : 0;
+    uint16_t& bound = list_bounds.blocks_max[index_of(id)];
+    if (most < bound) bound = static_cast<uint16_t>(most);
+  });
+}
+
+// A thread asks for this size, and has no block of it at hand.
+TALUS_SLOW void note_request(ThreadCache& cache, size_t bytes) noexcept {
+  RequestRow& row = row_of_requests(cache, bytes);
+  const auto block_bytes = static_cast<uint32_t>(fitted_bytes_of(bytes));
+  if (row.block_bytes != block_bytes) {
+    row.block_bytes = block_bytes;
+    row.length = 0;
+  }
+  const uint32_t wanted = bytes < fitted_spread_bytes_min ? fitted_row_small : fitted_row;
+  if (++row.length < wanted) return;
+  row.length = 0;
+  if (fitted_classes.has_room_for(bytes)) make_fitted_class(bytes);
+}
+
+// The class for a request above fast_bytes_max of which the thread has no block at hand. False:
+// large.
+inline bool find_slow_class(ThreadCache& cache, size_t bytes, ClassId& id) noexcept {
+  TALUS_ASSERT(bytes > fast_bytes_max);
+  if (bytes <= fitted_bytes_max) {
+    if (fitted_classes.find(bytes, id)) return true;
+    note_request(cache, bytes);
+  }
+  if (bytes > medium_bytes_max) return false;
+  id = slow_class_of(bytes);
+  return true;
+}
+
+}  // namespace talus::core
+
+#endif  // TALUS_CACHE_FITTING_HPP

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+// classes/fitted: size classes that are made while the program runs, each for one size that it asks
+// for often.
+//
+// A block of a fixed class is up to a third larger than what was asked for. All blocks of a large
+// class begin in the same few sets of a processor's cache. A fitted class has blocks of the
+// size that was asked for, rounded up to an odd number of cache lines. So neighbours begin in
+// different sets (docs/decisions/0041).
+// Owns: which class serves a request above fast_bytes_max, and the rows of fitted classes.
+// Invariants: a class is made once and stays. A step of sizes has at most one fitted class. The row
+// is written before the step names its class.
+// Called on: any thread; make() by the thread that holds the registry's lock. Must not know: for
+// which sizes classes are made (cache/fitting.hpp).
+#ifndef TALUS_CLASSES_FITTED_HPP
+#define TALUS_CLASSES_FITTED_HPP
+
+#include "base/base.hpp"
+#include "classes/size_class.hpp"
+
+namespace talus::core {
+
+class FittedClasses {
+ public:
+  constexpr FittedClasses() noexcept {
+    for (size_t step = 0; step < step_count; step++) {
+      class_of_places_[step].begin_as(size_class_table.class_of_steps[step]);
+    }
+  }
+
+  // The class of the step of a request of more than fast_bytes_max and at most medium_bytes_max
+  // bytes. A fitted one may be too small: see find().
+  TALUS_FAST ClassId class_near(size_t bytes) const noexcept {
+    TALUS_ASSERT(bytes > fast_bytes_max && bytes <= medium_bytes_max);
+    return ClassId{class_of_places_[step_of(bytes)].load_hint()};  // fitted: find() decides
+  }
+  // The fitted class for a request of more than fast_bytes_max and at most fitted_bytes_max bytes.
+  // False: none serves it.
+  bool find(size_t bytes, ClassId& id) const noexcept {
+    id = ClassId{class_of_places_[place_of(bytes)].load_acquire()};
+    return is_fitted(id) && bytes <= size_class_row(id).block_bytes;
+  }
+
+  // May a class be made for this size? It may not if its step has one, or all places are taken.
+  bool has_room_for(size_t bytes) const noexcept {
+    const bool has_place = is_small(bytes) ? small_count_.load_hint() < fitted_small_classes
+                                           : medium_count_.load_hint() < fitted_medium_classes;
+    return has_place && !is_fitted(ClassId{class_of_places_[place_of(bytes)].load_hint()});
+  }
+
+  // Makes a class for this size, or lets the one with such blocks serve it, too. Calls prepare(id)
+  // before any thread sees the class. The caller holds the lock of all that make classes.
+  template <typename Prepare>
+  void make(size_t bytes, Prepare prepare) noexcept {
+    if (!has_room_for(bytes)) return;  // another thread was first
+    uint8_t index = 0;
+    if (!has_same(bytes, index)) {
+      Atomic<uint32_t>& count = is_small(bytes) ? small_count_ : medium_count_;
+      const size_t first = is_small(bytes) ? fitted_small_first : fitted_medium_first;
+      index = static_cast<uint8_t>(first + count.load_own());
+      size_class_rows.rows[index] = derive_fitted_class(bytes);
+      prepare(ClassId{index});
+      count.own_add(1);
+    }
+    class_of_places_[place_of(bytes)].store_release(index);
+  }
+
+  // Classes made so far.
+  size_t count() const noexcept { return small_count_.load_stat() + medium_count_.load_stat(); }
+
+ private:
+  static constexpr size_t step_count = medium_bytes_max / class_step_bytes + 1;
+  static constexpr size_t larger_step_bytes = 4 * kib;
+  static constexpr size_t all_count =
+      step_count + (fitted_bytes_max - medium_bytes_max) / larger_step_bytes;
+
+  static constexpr size_t step_of(size_t bytes) noexcept {
+    return (bytes + class_step_bytes - 1) / class_step_bytes;
+  }
+  // Where the class of a size stands.
+  static size_t place_of(size_t bytes) noexcept {
+    TALUS_ASSERT(bytes > fast_bytes_max && bytes <= fitted_bytes_max);
+    if (bytes <= medium_bytes_max) return step_of(bytes);
+    return step_count + (bytes - medium_bytes_max - 1) / larger_step_bytes;
+  }
+  static constexpr bool is_small(size_t bytes) noexcept {
+    return fitted_bytes_of(bytes) <= small_bytes_max;
+  }
+  // Is there a class with blocks of the size that these requests need?
+  bool has_same(size_t bytes, uint8_t& index) const noexcept {
+    const size_t first = is_small(bytes) ? fitted_small_first : fitted_medium_first;
+    const size_t count = (is_small(bytes) ? small_count_ : medium_count_).load_own();
+    for (size_t at = first; at < first + count; at++) {
+      if (size_class_rows.rows[at].block_bytes != fitted_bytes_of(bytes)) continue;
+      index = static_cast<uint8_t>(at);
+      return true;
+    }
+    return false;
+  }
+
+  // The fixed or fitted class of each step of class_step_bytes; then of each step of
+  // larger_step_bytes, where 0 is none.
+  Atomic<uint8_t> class_of_places_[all_count];
+  // Both are written under the lock; other threads read hints.
+  Atomic<uint32_t> small_count_, medium_count_;
+};
+
+TALUS_CONSTINIT inline FittedClasses fitted_classes;
+
+}  // namespace talus::core
+
+#endif  // TALUS_CLASSES_FITTED_HPP
