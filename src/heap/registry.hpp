@@ -34,7 +34,7 @@ struct alignas(cache_line_bytes) HeapLockLine {
 };
 
 struct Registry {
-  DecayingLock decaying;  // held while pages of slabs are purged
+  DecayingLock decaying;  // held while pages of slabs or of areas of samples are purged
   RegistryLock lock;
   ThreadCache* caches TALUS_GUARDED_BY(lock) = nullptr;    // in use
   ThreadCache* orphaned TALUS_GUARDED_BY(lock) = nullptr;  // a fork left them without owners

@@ -5,7 +5,7 @@
 // while it lives. Each byte is as likely as another to begin a sample. So a block of size s is
 // sampled with p = 1 - exp(-s / mean distance). The number of blocks of a class up to the next
 // sample is drawn anew each time. What is not sampled can be estimated without a bias.
-// A sampled block lies apart from slabs (modes/sample_areas.hpp). Freeing it takes the slow path,
+// A sampled block lies apart from slabs (heap/sample_areas.hpp). Freeing it takes the slow path,
 // which tells the mode, and other blocks of its size cost what they cost without a profile.
 //
 // Owns: the mode, the distance to the next sample of each thread, and the process's profile.
@@ -33,6 +33,7 @@
 #include "heap/heap.hpp"
 #include "heap/lists.hpp"
 #include "heap/modes.hpp"
+#include "heap/sample_areas.hpp"
 #include "heap/sides.hpp"
 #include "heap/special.hpp"
 #include "cache/large_cache.hpp"
@@ -41,7 +42,6 @@
 #include "paths/free_slow.hpp"
 #include "modes/chain.hpp"
 #include "modes/profile_sites.hpp"
-#include "modes/sample_areas.hpp"
 #include "modes/sample_distances.hpp"
 #include "modes/sample_weight.hpp"
 #include "modes/tags.hpp"

@@ -24,6 +24,7 @@
 #include "heap/registry.hpp"
 #include "heap/sound.hpp"
 #include "store/slabs.hpp"
+#include "reclaim/page_runs.hpp"
 
 namespace talus::core {
 
@@ -81,8 +82,7 @@ inline void collect_slabs(Heap& heap, SlabList& list, SlabAge age, HoleBatch& ba
   }
 }
 
-// Holes of a batch's slabs, purged many at a time. Each call makes all processors drop address
-// translations, and interrupts those that run this program.
+// Holes of a batch's slabs, purged many at a time.
 class HoleRuns {
  public:
   explicit HoleRuns(HoleBatch& batch) noexcept : batch_{batch} {}
@@ -94,29 +94,13 @@ class HoleRuns {
     slabs_[count_++] = static_cast<uint8_t>(slab);
   }
   TALUS_USUAL void purge() noexcept {
-    const size_t done = purge_together();
-    TALUS_ASSERT(done <= count_);
-    for (size_t i = 0; i < done; i++) note_purged(i);
-    for (size_t i = done; i < count_; i++) {
-      batch_.steps++;
-      if (os::System::purge(runs_[i].at, runs_[i].bytes)) note_purged(i);
-    }
+    batch_.steps += purge_page_runs(runs_, count_, [this](size_t i) noexcept { note_purged(i); });
     count_ = 0;
   }
 
  private:
   static constexpr size_t runs_max = 64;
 
-  // Returns how many were purged, from the first on.
-  size_t purge_together() noexcept {
-    if (count_ < 2 || !rare_calls.are_allowed() || is_unknown.load_hint()) return 0;
-    batch_.steps++;
-    const size_t done = os::System::purge_runs(runs_, count_);
-    // Refused even for one: an older kernel, or locked pages, which single purges cannot help
-    // either.
-    if (done == 0) is_unknown.store_hint(true);
-    return done;
-  }
   void note_purged(size_t i) noexcept {
     Slab& slab = *batch_.slabs[slabs_[i]];
     TALUS_ASSERT(slab.state == SlabState::purging);
@@ -128,7 +112,6 @@ class HoleRuns {
     batch_.purged_page_bytes[slabs_[i]] += bytes;
   }
 
-  inline static Atomic<bool> is_unknown;  // the kernel does not know this call
   HoleBatch& batch_;
   os::PageRun runs_[runs_max];
   uint8_t slabs_[runs_max];  // of each run: the slab's place in the batch

@@ -31,6 +31,7 @@
 #include "reclaim/caches.hpp"
 #include "reclaim/pass.hpp"
 #include "reclaim/ranges.hpp"
+#include "reclaim/sample_areas.hpp"
 #include "reclaim/slabs.hpp"
 
 namespace talus::core {
@@ -52,6 +53,8 @@ inline constexpr Source sources[] = {
      purge_ranges_beyond, purge_ranges_beyond},
     {"slabs", slabs_in_background, slabs_to_goal, purge_all_holes, slabs_early, slabs_on_request,
      slabs_on_request},
+    {"sample areas", areas_in_background, nullptr, purge_all_areas, nullptr, areas_on_request,
+     areas_on_request},
     {"idle caches", idle_caches_in_background, nullptr, nullptr, nullptr, idle_caches_on_request,
      idle_caches_on_command},
     {"orphaned caches", nullptr, nullptr, nullptr, nullptr, orphaned_caches_on_request, nullptr},

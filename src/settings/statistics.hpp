@@ -74,7 +74,7 @@ enum class StatisticUnit : std::uint8_t { none, bytes, ms };
       "of large_blocks, those that the heap profile samples: they share areas")                   \
   ROW(heap, sampled_bytes, gauge, bytes, "live, sampled", "of live_large_bytes, in these areas")  \
   ROW(heap, sample_area_bytes, gauge, bytes, "areas of samples",                                  \
-      "of total_bytes; what no sample has of them counts as large_end_bytes")                     \
+      "of total_bytes; what no sample has counts as large_end_bytes, purged or not")              \
   ROW(heap, slabs, gauge, none, "slabs", "ranges of equal small blocks")                          \
   ROW(heap, heaps, gauge, none, "heaps", "heaps that there are; threads share them")              \
   ROW(heap, abandoned_heaps, gauge, none, "heaps without a thread", "of these, without a thread") \

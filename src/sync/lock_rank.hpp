@@ -20,7 +20,7 @@ enum class LockRank : uint8_t {
   printer,           // the text of statistics, which names the numbers of all others
   helper_pass,       // one decay pass of the background thread
   helper,            // start and end of the background thread
-  decaying,          // pages of slabs are being purged outside their heap's lock
+  decaying,          // pages of slabs or of areas are being purged, outside their locks
   thread_end,        // the threads that end
   registry,          // which heaps, caches and instances there are
   idle_probe,        // what other threads know of a cache's owner

@@ -2,7 +2,7 @@
 // tests/death/sampled_blocks: what is wrong with a block that the heap profile sampled is said as
 // of any other.
 #include "faults.hpp"
-#include "modes/sample_areas.hpp"
+#include "heap/sample_areas.hpp"
 #include "paths/resize.hpp"
 
 namespace talus::core {

@@ -28,6 +28,9 @@ class Pins(OneProgram):
         why = talus("why", self.child.pid).stdout
         seen = json.loads(talus("why", "--json", self.child.pid).stdout)
         self.resident_after("f")
+        # Free pages between samples go, too: what stays lies on pages with samples.
+        self.assertLess(seen["parts"]["free"]["sample_room_bytes"],
+                        seen["sample_areas"]["room_bytes"] / 3)
         given = before - self.resident_after("p")
         self.assertGreater(given, PINS * PAGE * 0.9, "the program pins what it says")
 

@@ -6,7 +6,7 @@
 // block that reaches into another shows in its contents.
 #include "footprint.hpp"
 #include "modes/profile.hpp"
-#include "modes/sample_areas.hpp"
+#include "heap/sample_areas.hpp"
 
 namespace stress::sampled_blocks {
 

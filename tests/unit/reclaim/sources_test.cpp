@@ -17,7 +17,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 TEST(Sources, AreWalkedFromTheKernelOutwardAndBack) {
-  const Names outward{"free ranges",     "slabs",     "idle caches",
+  const Names outward{"free ranges",     "slabs",     "sample areas", "idle caches",
                       "orphaned caches", "own cache", "huge pages"};
   Names walked;
   const auto step = [&walked](const Source& source) noexcept { walked.emplace_back(source.name); };

@@ -133,11 +133,11 @@ void Painter::add_age(const HeapPiece& piece) {
   }
 }
 
-// An area is not purged in parts, so its room is not among what a purge gives.
 void Painter::add_area(const HeapPiece& piece) {
   part("sampled") += piece.live;
   part("sample_room") += piece.free;
   part("ends") += piece.end;
+  picture_.purgeable_bytes += piece.free_pages;
   picture_.sample_areas++;
   picture_.sample_area_bytes += piece.bytes;
   picture_.samples += piece.live_count;

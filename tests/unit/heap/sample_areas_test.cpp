@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
-// tests/unit/modes/sample_areas: sampled blocks that share slices.
+// tests/unit/heap/sample_areas: sampled blocks that share slices.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <thread>
 #include <vector>
 
-#include "each_way.hpp"
 #include "effort.hpp"
 #include "inspect/totals.hpp"
 #include "late.hpp"
-#include "modes/sample_areas.hpp"
+#include "heap/sample_areas.hpp"
 #include "quiet.hpp"
-#include "sides_fixture.hpp"
 
 namespace talus::core {
 namespace {

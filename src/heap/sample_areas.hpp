@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// modes/sample_areas: ranges of address space that many sampled blocks share.
+// heap/sample_areas: ranges of address space that many sampled blocks share.
 //
 //   area   | block | block | . . | block | . . . . |     in units of 512 bytes, first fit
 //
@@ -10,13 +10,16 @@
 // Owns: the areas, and which blocks live in them. Invariants: a block lies in one area, and its
 // usable size is that of its class, as in a slab. An area without blocks goes back to address
 // space; the last small one may stay. A block that is freed leaves its mark, so that a second free
-// is told from a pointer into a block. Called on: any thread, from slow paths; all is under the
-// space lock. Must not know: which blocks are sampled.
-#ifndef TALUS_MODES_SAMPLE_AREAS_HPP
-#define TALUS_MODES_SAMPLE_AREAS_HPP
+// is told from a pointer into a block. A page that is known to have no contents is free: it was
+// purged (reclaim/sample_areas.hpp), or never used. Pages that are being purged count as used.
+// Called on: any thread, from slow paths; all is under the space lock.
+// Must not know: which blocks are sampled.
+#ifndef TALUS_HEAP_SAMPLE_AREAS_HPP
+#define TALUS_HEAP_SAMPLE_AREAS_HPP
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "os/os.hpp"
 #include "os/report.hpp"
 #include "sync/ranked_lock.hpp"
 #include "space/space.hpp"
@@ -27,6 +30,7 @@ namespace talus::core::sample_areas {
 inline constexpr size_t unit_bytes = 512;
 inline constexpr size_t area_slices_min = 4, area_slices_max = 16;
 inline constexpr size_t area_units_max = area_slices_max * slice_bytes / unit_bytes;
+inline constexpr size_t area_pages_max = area_slices_max * slice_bytes / page_bytes_min;
 // How many areas with room one request looks at.
 inline constexpr size_t looks_max = 16;
 static_assert(area_slices_min * slice_bytes >= medium_bytes_max, "each area has room for a block");
@@ -56,17 +60,29 @@ class UnitMark {
 static_assert(fixed_class_count < UnitMark::freed_bit - 1, "a mark has a bit beside the class");
 
 struct Area : SpecialBlock {
-  uintptr_t base;  // 0: unused
-  size_t slices;   // both constant while the area is in use
-  size_t used_units;
+  uintptr_t base;         // 0: unused
+  size_t slices;          // both constant while the area is in use
+  size_t used_units;      // with blocks, or being purged: those taken
   size_t lowest_free;     // no unit below is free
+  size_t empty_pages;     // without contents
   Area *next, *previous;  // of those with room, or of unused ones
+  Area* made_before;      // constant
   bool is_listed;         // among those with room
+  bool may_give;          // units came free since its pages were last gone through
   uint64_t taken[area_units_max / 64];
+  uint64_t empty[area_pages_max / 64];  // a bit for each page: it has no contents
   UnitMark marks[area_units_max];
 
   size_t units() const noexcept { return slices * (slice_bytes / unit_bytes); }
   BitRow taken_row() noexcept { return BitRow{taken}; }
+  BitRow empty_row() noexcept { return BitRow{empty}; }
+  // Does no block, and no purge, have units of the page that begins at this unit?
+  bool is_free_page(size_t unit) noexcept {
+    const size_t end = unit + os::page_bytes() / unit_bytes;
+    return taken_row().next(unit, end, true) == end;
+  }
+  // Bits tell as much as counts do, and a page without contents is free.
+  bool is_sound() noexcept;
   // The unit at which the address lies; units(): it is no start of one, or lies elsewhere.
   size_t unit_at(uintptr_t address) const noexcept {
     const uintptr_t from = address - base;
@@ -77,10 +93,32 @@ struct Area : SpecialBlock {
 struct Areas {
   Area* with_room = nullptr;
   Area* unused = nullptr;
+  Area* newest = nullptr;             // of all that were ever made; they never go
   size_t slices = 0, used_units = 0;  // of all areas in use
+  size_t empty_bytes = 0;             // of these: pages without contents
+  LowMark free_mark;                  // of free_touched_bytes()
+  bool may_give = false;              // as an area's, of any
   SpecialOperations operations;       // filled before the first area
+
+  size_t free_touched_bytes() const noexcept {
+    const size_t free = slices * slice_bytes - used_units * unit_bytes;
+    TALUS_ASSERT(free >= empty_bytes);
+    return free - empty_bytes;
+  }
 };
 TALUS_CONSTINIT inline Areas areas;
+
+inline bool Area::is_sound() noexcept {
+  size_t taken_count = 0, empty_count = 0;
+  for (const uint64_t word : taken) taken_count += count_bits(word);
+  for (const uint64_t word : empty) empty_count += count_bits(word);
+  if (taken_count != used_units || empty_count != empty_pages) return false;
+  const size_t page_units = os::page_bytes() / unit_bytes;
+  for (size_t unit = 0; unit < units(); unit += page_units) {
+    if (empty_row().has(unit / page_units) && !is_free_page(unit)) return false;
+  }
+  return true;
+}
 
 // --- the list of areas with room
 
@@ -99,6 +137,35 @@ inline void unlist(Held<SpaceLock>&, Area& area) noexcept {
   area.is_listed = false;
 }
 
+// --- pages without contents
+
+// The pages from one unit to another, both at ends of pages, have no contents.
+inline void note_empty(Area& area, size_t from, size_t end) noexcept {
+  const size_t page_units = os::page_bytes() / unit_bytes;
+  TALUS_ASSERT(from % page_units == 0 && end % page_units == 0);
+  area.empty_row().set(from / page_units, end / page_units, true);
+  area.empty_pages += (end - from) / page_units;
+  areas.empty_bytes += (end - from) * unit_bytes;
+}
+// The units get a block.
+inline void forget_empty(Area& area, size_t from, size_t end) noexcept {
+  const size_t page_units = os::page_bytes() / unit_bytes;
+  const size_t end_page = divide_up(end, page_units);
+  BitRow empty = area.empty_row();
+  for (size_t page = from / page_units; page < end_page; page++) {
+    if (!empty.has(page)) continue;
+    empty.set(page, page + 1, false);
+    area.empty_pages--;
+    areas.empty_bytes -= os::page_bytes();
+  }
+}
+// The kernel may have made pages of a huge page resident that nothing wrote to.
+inline bool is_in_huge_pages(Held<SpaceLock>& held, const Area& area) noexcept
+    TALUS_REQUIRES(space.lock()) {
+  return space.is_huge(held, area.base) ||
+         space.is_huge(held, area.base + area.slices * slice_bytes - 1);
+}
+
 // --- areas come and go
 
 // As many slices as half of all areas have, so that a process with few samples pays for few.
@@ -113,6 +180,8 @@ TALUS_APART Area* open_area(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(space
     auto* const made = static_cast<Area*>(space.take_metadata(held, sizeof(Area)));  // zeroed
     if (made == nullptr) return nullptr;
     made->shared_operations.store_release(&areas.operations);
+    made->made_before = areas.newest;
+    areas.newest = made;
     made->next = areas.unused;
     areas.unused = made;
   }
@@ -130,6 +199,13 @@ TALUS_APART Area* open_area(Held<SpaceLock>& held) noexcept TALUS_REQUIRES(space
   area->used_units = area->lowest_free = 0;
   for (UnitMark& mark : area->marks) mark = UnitMark{};
   areas.slices += slices;
+  TALUS_ASSERT(area->empty_pages == 0);
+  area->may_give = true;
+  if (range.zeroed == Zeroed::yes && !is_in_huge_pages(held, *area)) {
+    note_empty(*area, 0, area->units());
+  } else {
+    areas.may_give = true;
+  }
   special_pool.area_bytes += slices * slice_bytes;
   page_map.set_all(range.base, slices, special_word, static_cast<SpecialBlock*>(area));
   list(held, *area);
@@ -141,7 +217,9 @@ TALUS_APART void close_area(Held<SpaceLock>& held, Area& area) noexcept
   const uintptr_t base = area.base;
   const size_t slices = area.slices;
   unlist(held, area);
+  forget_empty(area, 0, area.units());
   areas.slices -= slices;
+  areas.free_mark.note(areas.free_touched_bytes());
   special_pool.area_bytes -= slices * slice_bytes;
   area.base = area.slices = 0;
   area.next = areas.unused;
@@ -153,6 +231,31 @@ TALUS_APART void close_area(Held<SpaceLock>& held, Area& area) noexcept
 inline bool may_stay(const Area& area) noexcept {
   const size_t others = areas.slices * (slice_bytes / unit_bytes) - area.units();
   return area.slices == area_slices_min && others - areas.used_units < area.units() / 2;
+}
+
+// --- units
+
+// A block or a purge has these units from here on.
+inline void hold_units(Held<SpaceLock>& held, Area& area, size_t at, size_t count) noexcept {
+  area.taken_row().set(at, at + count, true);
+  area.used_units += count;
+  areas.used_units += count;
+  TALUS_ASSERT(area.used_units <= area.units());
+  TALUS_AUDIT_SOUND(area);
+  if (area.is_listed && area.units() - area.used_units < area.units() / 8) unlist(held, area);
+}
+// They are free again. Closes an area without blocks.
+inline void return_units(Held<SpaceLock>& held, Area& area, size_t at, size_t count) noexcept
+    TALUS_REQUIRES(space.lock()) {
+  TALUS_ASSERT(area.used_units >= count && areas.used_units >= count);
+  area.taken_row().set(at, at + count, false);
+  if (at < area.lowest_free) area.lowest_free = at;
+  area.used_units -= count;
+  areas.used_units -= count;
+  const bool has_room = area.units() - area.used_units >= area.units() / 4;
+  if (has_room && !area.is_listed) list(held, area);
+  TALUS_AUDIT_SOUND(area);
+  if (area.used_units == 0 && !may_stay(area)) close_area(held, area);
 }
 
 // --- blocks
@@ -175,12 +278,10 @@ inline void* take_units(Held<SpaceLock>& held, Area& area, ClassId id, size_t co
                         size_t step) noexcept {
   const size_t at = find_units(area, count, step);
   if (at == area.units()) return nullptr;
-  area.taken_row().set(at, at + count, true);
+  forget_empty(area, at, at + count);
   area.marks[at] = UnitMark::live(id);
-  area.used_units += count;
-  areas.used_units += count;
-  TALUS_ASSERT(area.used_units <= area.units());
-  if (area.units() - area.used_units < area.units() / 8) unlist(held, area);
+  hold_units(held, area, at, count);
+  areas.free_mark.note(areas.free_touched_bytes());
   return reinterpret_cast<void*>(area.base + at * unit_bytes);
 }
 
@@ -239,17 +340,11 @@ TALUS_APART void free_in_area(SpecialBlock& special, void* pointer) noexcept {
   const size_t block_bytes = mark.block_bytes();
   const size_t count = divide_up(block_bytes, unit_bytes);
   mark = mark.freed();
-  area.taken_row().set(unit, unit + count, false);
-  if (unit < area.lowest_free) area.lowest_free = unit;
-  TALUS_ASSERT(area.used_units >= count && areas.used_units >= count);
-  area.used_units -= count;
-  areas.used_units -= count;
+  area.may_give = areas.may_give = true;
   special_pool.in_space_bytes -= block_bytes;
   special_pool.in_space_count--;
   special_pool.note_gone(block_bytes);
-  const bool has_room = area.units() - area.used_units >= area.units() / 4;
-  if (has_room && !area.is_listed) list(held, area);
-  if (area.used_units == 0 && !may_stay(area)) close_area(held, area);
+  return_units(held, area, unit, count);
 }
 TALUS_APART size_t usable_bytes_in_area(SpecialBlock& special, void* pointer,
                                         const char* call) noexcept {
@@ -266,4 +361,4 @@ TALUS_APART void prepare() noexcept {
 
 }  // namespace talus::core::sample_areas
 
-#endif  // TALUS_MODES_SAMPLE_AREAS_HPP
+#endif  // TALUS_HEAP_SAMPLE_AREAS_HPP
