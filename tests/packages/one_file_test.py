@@ -16,8 +16,8 @@ sys.path.insert(0, str(SOURCE / "tools"))
 
 import amalgamate  # noqa: E402
 
-# A twentieth more than the 1.1 MB of 0.2.0.
-BYTES_MAX = 1_150_000
+# A little more than the 1.17 MB of 0.2.0.
+BYTES_MAX = 1_200_000
 MIXED = r'''// first
 int one = 1'000'000;  // a number with separators
 
