@@ -8,7 +8,8 @@
 // different sets (docs/decisions/0041).
 // Owns: which class serves a request above fast_bytes_max, and the rows of fitted classes.
 // Invariants: a class is made once and stays. A step of sizes has at most one fitted class. The row
-// is written before the step names its class.
+// is written before the step names its class and before the class counts; a reader of either sees
+// it. So does the holder of the lock of a heap with a slab of the class.
 // Called on: any thread; make() by the thread that holds the registry's lock. Must not know: for
 // which sizes classes are made (cache/fitting.hpp).
 #ifndef TALUS_CLASSES_FITTED_HPP
@@ -59,9 +60,18 @@ class FittedClasses {
       index = static_cast<uint8_t>(first + count.load_own());
       size_class_rows.rows[index] = derive_fitted_class(bytes);
       prepare(ClassId{index});
-      count.own_add(1);
+      count.store_release(count.load_own() + 1);
     }
     class_of_places_[place_of(bytes)].store_release(index);
+  }
+
+  // May the row of this class be read by a thread that knows of no slab of it?
+  bool is_made(ClassId id) const noexcept {
+    const size_t index = index_of(id);
+    if (index < fixed_class_count) return true;
+    if (index < fitted_medium_first)
+      return index - fitted_small_first < small_count_.load_acquire();
+    return index - fitted_medium_first < medium_count_.load_acquire();
   }
 
   // Classes made so far.
@@ -100,7 +110,7 @@ class FittedClasses {
   // The fixed or fitted class of each step of class_step_bytes; then of each step of
   // larger_step_bytes, where 0 is none.
   Atomic<uint8_t> class_of_places_[all_count];
-  // Both are written under the lock; other threads read hints.
+  // Both are written under the lock.
   Atomic<uint32_t> small_count_, medium_count_;
 };
 

@@ -45,7 +45,7 @@ TALUS_APART uint64_t untold_bytes(ThreadCache& cache) noexcept {
   for (size_t index = 0; index < class_count; index++) {
     uint64_t blocks = context->begun[index].load_stat();
     if (index < fast_class_count) blocks += popped_from(cache, *context, index);
-    bytes += blocks * size_class_rows.rows[index].block_bytes;
+    if (blocks != 0) bytes += blocks * size_class_rows.rows[index].block_bytes;
   }
   return bytes;
 }

@@ -14,6 +14,7 @@
 #define TALUS_INSPECT_TOTALS_HPP
 
 #include "base/base.hpp"
+#include "classes/fitted.hpp"
 #include "classes/size_class.hpp"
 #include "sync/ranked_lock.hpp"
 #include "slab/remote_free.hpp"
@@ -188,6 +189,7 @@ inline void add_instance(HeapTotals& totals, Heap& base) noexcept {
 // Splits the count of blocks outside their slabs, and adds up.
 inline void settle_blocks(HeapTotals& totals) noexcept {
   for (size_t index = 0; index < class_count; index++) {
+    if (!fitted_classes.is_made(ClassId{static_cast<uint8_t>(index)})) continue;
     const SizeClass& row = size_class_rows.rows[index];
     ClassTotals& blocks = totals.classes[index];
     // Other threads moved blocks during the look: no place has more than there are.
@@ -280,7 +282,8 @@ inline ThreadTotals totals_of(ThreadCache& cache) noexcept {
   totals.heap_id = index_of(cache.id);
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    totals.listed += listed_blocks(cache, id) * size_class_row(id).block_bytes;
+    const size_t blocks = listed_blocks(cache, id);
+    if (blocks != 0) totals.listed += blocks * size_class_row(id).block_bytes;
   }
   for_each_side(cache, [&](const Side& side, ClassId id) noexcept {
     totals.listed += blocks_on(side) * size_class_row(id).block_bytes;

@@ -32,7 +32,8 @@ inline size_t held_bytes(ThreadCache& cache) noexcept {
   size_t bytes = cache.kept.bytes.load_stat();
   for (size_t index = 0; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
-    bytes += list_length(cache, id) * size_class_row(id).block_bytes;
+    const size_t length = list_length(cache, id);
+    if (length != 0) bytes += length * size_class_row(id).block_bytes;
   }
   for_each_side(cache, [&](const auto& side, ClassId id) noexcept {
     bytes += side.length() * size_class_row(id).block_bytes;

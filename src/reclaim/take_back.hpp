@@ -46,6 +46,7 @@ inline size_t take_slow_lists_back(ThreadCache& cache) noexcept {
   for (size_t index = fast_class_count; index < class_count; index++) {
     const ClassId id{static_cast<uint8_t>(index)};
     const size_t length = list_length(cache, id);
+    if (length == 0) continue;
     send_home(cache, id, length, 0);
     bytes += length * size_class_row(id).block_bytes;
   }

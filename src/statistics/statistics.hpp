@@ -10,6 +10,8 @@
 #define TALUS_STATISTICS_STATISTICS_HPP
 
 #include "base/base.hpp"
+#include "classes/fitted.hpp"
+#include "classes/fitted.hpp"
 #include "classes/size_class.hpp"
 #include "settings/machine.hpp"
 #include "settings/statistics.hpp"
@@ -267,7 +269,8 @@ inline size_t read_key(TextPart key) noexcept {
 inline int get_class_value(TextPart key, size_t field, uint64_t& value) noexcept {
   const size_t bytes = read_key(key);
   for (size_t index = 0; index < class_count; index++) {
-    if (size_class_row(ClassId{static_cast<uint8_t>(index)}).block_bytes != bytes) continue;
+    const ClassId id{static_cast<uint8_t>(index)};
+    if (!fitted_classes.is_made(id) || size_class_row(id).block_bytes != bytes) continue;
     HeapTotals totals;
     collect_totals(totals);
     value = class_value(totals.classes[index], field);

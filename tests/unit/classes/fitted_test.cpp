@@ -51,6 +51,8 @@ TEST(Fitted, ServeTheSizeTheyWereMadeForAndNoLarger) {
   EXPECT_FALSE(fitted_classes.find(65536, id)) << "another step";
   EXPECT_FALSE(fitted_classes.has_room_for(66000)) << "its step has a class";
   EXPECT_EQ(fitted_classes.count(), 1u);
+  EXPECT_TRUE(fitted_classes.is_made(id));
+  EXPECT_FALSE(fitted_classes.is_made(ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
 
   // A size of the step before, with blocks of the same size.
   fitted_classes.make(65500, [](ClassId) { FAIL() << "65600 B are there"; });

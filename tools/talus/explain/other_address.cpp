@@ -21,7 +21,9 @@ std::string in_slab(Look& look, const Layout& layout, uint64_t slab, uint64_t ad
   const View classes(layout, "classes", {"block_bytes"});
   const char* const table = classes.read(look, layout.root("classes"));
   const uint64_t block_bytes = classes.get(table, 0, index);
-  if (block_bytes == 0 || address < base) throw Implausible("a slab of a wrong size");
+  if (block_bytes == 0) throw Implausible("a slab of a wrong size");
+  if (address < base)
+    return fmt::format("The address is {} bytes before the first block of a slab.", base - address);
   const uint64_t offset = (address - base) % block_bytes;
   return fmt::format(
       "The address is {} bytes into a place for blocks of {} bytes at {:#x}, which is not guarded.",
