@@ -46,10 +46,11 @@ inline constexpr unsigned class_spacing_shift = 3;
 inline constexpr unsigned medium_spacing_shift = 2;
 
 // Classes made while the program runs, each for one size that it asks for often: how many small
-// ones, how many larger ones, and the largest block (classes/fitted.hpp).
+// ones, how many larger ones, and the largest block (classes/fitted.hpp). Larger blocks keep their
+// descriptors, which tell of any second free at once.
+inline constexpr size_t fitted_bytes_max = medium_bytes_max;
 inline constexpr size_t fitted_small_classes = 4;
 inline constexpr size_t fitted_medium_classes = 12;
-inline constexpr size_t fitted_bytes_max = 1 * mib;
 // Their slabs are as short as possible with at most this part behind the last block. They have at
 // most this many blocks, so that one word tells which are free.
 inline constexpr size_t fitted_rest_part = 64;
@@ -146,9 +147,6 @@ inline constexpr size_t ready_bytes_max = 16 * kib;
 inline constexpr size_t arena_alignment = 2 * mib;
 inline constexpr unsigned arena_growth_shift = 2;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
-// An arena for a range of more than a huge page, and at most this much, has room for this many.
-inline constexpr size_t arena_row_max = 8 * mib;
-inline constexpr size_t arena_row = 4;
 
 // From these bytes with users on, untouched addresses ask for huge pages: one page fault then does
 // the work of 512.

@@ -25,18 +25,6 @@
 
 namespace talus::core {
 
-// The row of a size; each has those of a fixed class, or of a quarter of a doubling.
-inline RequestRow& row_of_requests(ThreadCache& cache, size_t bytes) noexcept {
-  TALUS_ASSERT(bytes > fast_bytes_max && bytes <= fitted_bytes_max);
-  if (bytes <= medium_bytes_max) {
-    return cache.requests[index_of(slow_class_of(bytes)) - fast_class_count];
-  }
-  const unsigned doubling = highest_bit(bytes - 1);
-  const size_t quarter = (bytes - 1) >> (doubling - 2) & 3;
-  const size_t larger = 4 * (doubling - highest_bit(medium_bytes_max)) + quarter;
-  return cache.requests[fixed_class_count - fast_class_count + larger];
-}
-
 // Does a class of its own serve this size better than the fixed one?
 inline bool is_worth_a_class(size_t bytes) noexcept {
   if (bytes >= fitted_spread_bytes_min) return true;
@@ -61,9 +49,7 @@ TALUS_APART void make_fitted_class(size_t bytes) noexcept {
   if (!may_make_classes() || !is_worth_a_class(bytes) || is_long_for_limit(bytes)) return;
   Held held{registry.lock};
   fitted_classes.make(bytes, [](ClassId id) noexcept {
-    const size_t block_bytes = size_class_row(id).block_bytes;
-    const bool may_be_kept = block_bytes <= large_kept_slices * slice_bytes;
-    const size_t most = may_be_kept ? list_blocks_of(block_bytes, options.list_bytes) : 0;
+    const size_t most = list_blocks_of(size_class_row(id).block_bytes, options.list_bytes);
     uint16_t& bound = list_bounds.blocks_max[index_of(id)];
     if (most < bound) bound = static_cast<uint16_t>(most);
   });
@@ -71,7 +57,7 @@ TALUS_APART void make_fitted_class(size_t bytes) noexcept {
 
 // A thread asks for this size, and has no block of it at hand.
 TALUS_SLOW void note_request(ThreadCache& cache, size_t bytes) noexcept {
-  RequestRow& row = row_of_requests(cache, bytes);
+  RequestRow& row = cache.requests[index_of(slow_class_of(bytes)) - fast_class_count];
   const auto block_bytes = static_cast<uint32_t>(fitted_bytes_of(bytes));
   if (row.block_bytes != block_bytes) {
     row.block_bytes = block_bytes;
@@ -87,11 +73,9 @@ TALUS_SLOW void note_request(ThreadCache& cache, size_t bytes) noexcept {
 // large.
 inline bool find_slow_class(ThreadCache& cache, size_t bytes, ClassId& id) noexcept {
   TALUS_ASSERT(bytes > fast_bytes_max);
-  if (bytes <= fitted_bytes_max) {
-    if (fitted_classes.find(bytes, id)) return true;
-    note_request(cache, bytes);
-  }
   if (bytes > medium_bytes_max) return false;
+  if (fitted_classes.find(bytes, id)) return true;
+  note_request(cache, bytes);
   id = slow_class_of(bytes);
   return true;
 }

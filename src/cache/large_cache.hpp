@@ -213,7 +213,7 @@ TALUS_SLOW void free_medium(ThreadCache& cache, void* pointer, ClassId id) noexc
   const size_t bytes = size_class_row(id).block_bytes;
   const ThreadList list = slow_list_of(cache, id);
   if (push_within(list, pointer)) return;
-  while (list_most_of(id) != 0 && !has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
+  while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}
   if (enlarge_medium(cache, id)) {
     refuse_free_in_slab(cache, pointer);  // a block that found no room would be there
     if (push_within(list, pointer)) return;

@@ -24,7 +24,7 @@ class FittedClasses {
  public:
   constexpr FittedClasses() noexcept {
     for (size_t step = 0; step < step_count; step++) {
-      class_of_places_[step].begin_as(size_class_table.class_of_steps[step]);
+      class_of_steps_[step].begin_as(size_class_table.class_of_steps[step]);
     }
   }
 
@@ -32,12 +32,12 @@ class FittedClasses {
   // bytes. A fitted one may be too small: see find().
   TALUS_FAST ClassId class_near(size_t bytes) const noexcept {
     TALUS_ASSERT(bytes > fast_bytes_max && bytes <= medium_bytes_max);
-    return ClassId{class_of_places_[step_of(bytes)].load_hint()};  // fitted: find() decides
+    return ClassId{class_of_steps_[step_of(bytes)].load_hint()};  // fitted: find() decides
   }
   // The fitted class for a request of more than fast_bytes_max and at most fitted_bytes_max bytes.
   // False: none serves it.
   bool find(size_t bytes, ClassId& id) const noexcept {
-    id = ClassId{class_of_places_[place_of(bytes)].load_acquire()};
+    id = ClassId{class_of_steps_[step_of(bytes)].load_acquire()};
     return is_fitted(id) && bytes <= size_class_row(id).block_bytes;
   }
 
@@ -45,7 +45,7 @@ class FittedClasses {
   bool has_room_for(size_t bytes) const noexcept {
     const bool has_place = is_small(bytes) ? small_count_.load_hint() < fitted_small_classes
                                            : medium_count_.load_hint() < fitted_medium_classes;
-    return has_place && !is_fitted(ClassId{class_of_places_[place_of(bytes)].load_hint()});
+    return has_place && !is_fitted(ClassId{class_of_steps_[step_of(bytes)].load_hint()});
   }
 
   // Makes a class for this size, or lets the one with such blocks serve it, too. Calls prepare(id)
@@ -62,7 +62,7 @@ class FittedClasses {
       prepare(ClassId{index});
       count.store_release(count.load_own() + 1);
     }
-    class_of_places_[place_of(bytes)].store_release(index);
+    class_of_steps_[step_of(bytes)].store_release(index);
   }
 
   // May the row of this class be read by a thread that knows of no slab of it?
@@ -79,18 +79,9 @@ class FittedClasses {
 
  private:
   static constexpr size_t step_count = medium_bytes_max / class_step_bytes + 1;
-  static constexpr size_t larger_step_bytes = 4 * kib;
-  static constexpr size_t all_count =
-      step_count + (fitted_bytes_max - medium_bytes_max) / larger_step_bytes;
 
   static constexpr size_t step_of(size_t bytes) noexcept {
     return (bytes + class_step_bytes - 1) / class_step_bytes;
-  }
-  // Where the class of a size stands.
-  static size_t place_of(size_t bytes) noexcept {
-    TALUS_ASSERT(bytes > fast_bytes_max && bytes <= fitted_bytes_max);
-    if (bytes <= medium_bytes_max) return step_of(bytes);
-    return step_count + (bytes - medium_bytes_max - 1) / larger_step_bytes;
   }
   static constexpr bool is_small(size_t bytes) noexcept {
     return fitted_bytes_of(bytes) <= small_bytes_max;
@@ -107,9 +98,7 @@ class FittedClasses {
     return false;
   }
 
-  // The fixed or fitted class of each step of class_step_bytes; then of each step of
-  // larger_step_bytes, where 0 is none.
-  Atomic<uint8_t> class_of_places_[all_count];
+  Atomic<uint8_t> class_of_steps_[step_count];  // fixed or fitted; by class_step_bytes
   // Both are written under the lock.
   Atomic<uint32_t> small_count_, medium_count_;
 };

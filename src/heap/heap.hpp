@@ -165,10 +165,8 @@ struct RequestRow {
   uint32_t block_bytes = 0;  // of the fitted class that would serve them
   uint32_t length = 0;
 };
-// A row for each class above fast_bytes_max, and four for each doubling of larger sizes.
-inline constexpr size_t larger_rows =
-    4 * (highest_bit(fitted_bytes_max) - highest_bit(medium_bytes_max));
-inline constexpr size_t request_rows = fixed_class_count - fast_class_count + larger_rows;
+// A row for each class above fast_bytes_max.
+inline constexpr size_t request_rows = fixed_class_count - fast_class_count;
 
 struct ModeContext;
 struct SidedContext;

@@ -39,8 +39,6 @@ inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noex
 inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - slice_bytes || alignment > PTRDIFF_MAX / 2) return nullptr;
   if (alignment < block_alignment) alignment = block_alignment;
-  // No block of a fitted class, which would end behind the fixed one's end.
-  if (bytes > small_bytes_max && alignment <= cache_line_bytes) alignment = 2 * cache_line_bytes;
   if (bytes > small_bytes_max || alignment > small_bytes_max) {
     const size_t usable = has_class(bytes, alignment)
                               ? size_class_row(class_of_aligned(bytes, alignment)).block_bytes
@@ -48,9 +46,9 @@ inline void* allocate_zeroed_whole(size_t alignment, size_t bytes) noexcept {
     const size_t whole = sizes_are_exact() ? bytes : usable;
     void* large =
         allocate_with(whole, [=]() noexcept { return allocate_zeroed_large(whole, alignment); });
-    // The mode may leave the request to the heap; an ordinary block does not end where the request
-    // ends.
-    if (whole != usable && large != nullptr) clear_piece(large, whole, usable_size(large), false);
+    // A mode may leave the request to the heap, where a block does not end as the request does. A
+    // block of a fitted class ends behind the end of the fixed one.
+    if (large != nullptr) clear_piece(large, whole, usable_size(large), false);
     return large;
   }
   void* block = alignment > block_alignment ? allocate_aligned(alignment, bytes) : allocate(bytes);

@@ -8,7 +8,6 @@
 
 #include "base/base.hpp"
 #include "classes/fitted.hpp"
-#include "classes/fitted.hpp"
 #include "classes/size_class.hpp"
 #include "heap/modes.hpp"
 #include "heap/context.hpp"
@@ -76,7 +75,6 @@ TALUS_SLOW BlockMade allocate_above_fast(ThreadCache& cache, size_t bytes, Fit f
   if (!find_slow_class(cache, bytes, id)) return allocate_large(&cache, bytes, slice_bytes);
   BlockMade made = allocate_of_class(cache, id, fit);
   if (TALUS_LIKELY(made.block != nullptr) || !is_fitted(id)) return made;
-  if (bytes > medium_bytes_max) return allocate_large(&cache, bytes, slice_bytes);
   return allocate_of_class(cache, slow_class_of(bytes), fit);
 }
 

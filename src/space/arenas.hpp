@@ -47,9 +47,6 @@ class Arenas {
     const size_t needed = round_up(needed_bytes, alignment);
     size_t bytes = reserved_bytes >> arena_growth_shift;
     if (bytes < options.arena_bytes) bytes = options.arena_bytes;
-    // What a range leaves of its last huge page serves only if the next one may follow.
-    const bool has_followers = !is_small && needed > arena_alignment && needed <= arena_row_max;
-    if (has_followers && bytes < arena_row * needed) bytes = arena_row * needed;
     if (bytes > arena_growth_max) bytes = arena_growth_max;
     bytes = round_up(bytes, alignment);
     if (bytes > bytes_most) bytes = round_down(bytes_most, alignment);

@@ -11,7 +11,6 @@
 
 #include "base/base.hpp"
 #include "classes/fitted.hpp"
-#include "classes/fitted.hpp"
 #include "classes/size_class.hpp"
 #include "settings/machine.hpp"
 #include "settings/statistics.hpp"

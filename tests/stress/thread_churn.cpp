@@ -4,8 +4,9 @@
 // Each thread allocates small and large blocks, frees what the one before it left and leaves some
 // for the next. So caches end with blocks out and are used again. The test compares the mean
 // of resident memory over two fifths of the threads: the last, and the one after the first
-// thousand. The last may be above it by 2 MiB. There may be as many heaps as threads that lived at
-// once. Runs that many threads however long it takes, fewer under sanitizers.
+// thousand. The last may be above it by 2 MiB. What heaps hold may rise by more: a size that was
+// asked for often has got slabs of 4 MiB, mostly untouched. There may be as many heaps as threads
+// that lived at once. Runs that many threads however long it takes, fewer under sanitizers.
 #include "footprint.hpp"
 
 namespace stress::thread_churn {
@@ -64,7 +65,7 @@ int run() {
          late_held.get() / stress::kib);
   STRESS_CHECK(totals.heap_count <= at_once + 1, "%zu heaps", totals.heap_count);
   STRESS_CHECK(totals.cache_count == 1, "%zu caches in use", totals.cache_count);
-  STRESS_CHECK(late_held.get() <= early_held.get() + 2 * stress::mib, "%zu KiB",
+  STRESS_CHECK(late_held.get() <= early_held.get() + 10 * stress::mib, "%zu KiB",
                late_held.get() / stress::kib);
   if (!stress::is_sanitized) {
     STRESS_CHECK(late_rss.get() <= early_rss.get() + 2 * stress::mib, "%zu KiB",

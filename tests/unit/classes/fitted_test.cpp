@@ -31,7 +31,7 @@ TEST(Fitted, EverySizeHasSlabsThatCostLittle) {
 }
 
 TEST(Fitted, DivisionIsExactForTheLongestSlabs) {
-  for (const size_t bytes : {fast_bytes_max + 1, 2 * slice_bytes, fitted_bytes_max}) {
+  for (const size_t bytes : {fast_bytes_max + 1, slice_bytes, fitted_bytes_max}) {
     const SizeClass row = derive_fitted_class(bytes);
     for (size_t offset = 0; offset < row.slab_slices * slice_bytes; offset += 16) {
       ASSERT_EQ(divide_by_reciprocal(offset, row.reciprocal), offset / row.block_bytes);
@@ -51,8 +51,8 @@ TEST(Fitted, ServeTheSizeTheyWereMadeForAndNoLarger) {
   EXPECT_FALSE(fitted_classes.find(65536, id)) << "another step";
   EXPECT_FALSE(fitted_classes.has_room_for(66000)) << "its step has a class";
   EXPECT_EQ(fitted_classes.count(), 1u);
-  EXPECT_TRUE(fitted_classes.is_made(id));
-  EXPECT_FALSE(fitted_classes.is_made(ClassId{static_cast<uint8_t>(index_of(id) + 1)}));
+  EXPECT_TRUE(fitted_classes.is_made(ClassId{uint8_t{fitted_medium_first}}));
+  EXPECT_FALSE(fitted_classes.is_made(ClassId{uint8_t{fitted_medium_first + 1}}));
 
   // A size of the step before, with blocks of the same size.
   fitted_classes.make(65500, [](ClassId) { FAIL() << "65600 B are there"; });
@@ -62,9 +62,9 @@ TEST(Fitted, ServeTheSizeTheyWereMadeForAndNoLarger) {
   fitted_classes.make(5000, nothing);
   ASSERT_TRUE(fitted_classes.find(5000, id));
   EXPECT_TRUE(is_fitted(id) && !is_medium(id));
-  fitted_classes.make(1 * mib, nothing);
-  ASSERT_TRUE(fitted_classes.find(1 * mib, id));
-  EXPECT_GE(fitted_bytes(id), 1 * mib);
+  fitted_classes.make(fitted_bytes_max, nothing);
+  ASSERT_TRUE(fitted_classes.find(fitted_bytes_max, id));
+  EXPECT_GE(fitted_bytes(id), fitted_bytes_max);
 
   // No place is left at last; what there is stays.
   for (size_t bytes = 33 * kib; bytes <= 256 * kib; bytes += 3 * kib) {

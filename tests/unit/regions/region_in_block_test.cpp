@@ -22,6 +22,7 @@ struct Inner {
   std::vector<void*> blocks;
 
   Inner(void* buffer, size_t bytes) : heap{test::heap_in(buffer, bytes)} {
+    test::use_fixed_classes_only();  // blocks of others may have a slice less for the heap
     while (void* block = api::heap_malloc(heap, 1000)) blocks.push_back(block);
     EXPECT_GT(blocks.size(), bytes / 2000);
     for (void* block : blocks) test::fill_pattern(block, 1000, 7);
@@ -90,7 +91,6 @@ TEST(RegionInBlock, StaysItsOwnInARegionInABlock) {
 
 // The page map names the heap in it instead, wherever a slice of the block is a whole one.
 TEST(RegionInBlock, LeavesTheBlockKnownToItsOwner) {
-  test::use_fixed_classes_only();  // others may begin in the middle of a page
   talus_heap* outer = api::heap_new(nullptr);
   for (talus_heap* owner : {static_cast<talus_heap*>(nullptr), outer}) {
     for (const size_t bytes : {medium_bytes, medium_bytes * 8 / 5, large_bytes}) {
