@@ -67,18 +67,12 @@ inline void* allocate_shared(ClassId id) noexcept {
 }
 
 // A block of a class by way of a cache, or without one.
-TALUS_SLOW void* allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept {
+TALUS_SLOW BlockMade allocate_on(ThreadCache* cache, ClassId id, Fit fit) noexcept {
   TALUS_ASSERT(index_of(id) < class_count);
-  if (is_medium(id)) return allocate_medium(cache, id, fit).block;
-  if (cache == nullptr) return allocate_shared(id);
+  if (is_medium(id)) return allocate_medium(cache, id, fit);
+  if (cache == nullptr) return {allocate_shared(id), Zeroed::no};
   void* block = pop_from_list(list_of(*cache, id));
-  return block != nullptr ? block : refill(*cache, id);
-}
-
-// The same for a thread that has a cache, with what is known of zeroes.
-TALUS_SLOW BlockMade allocate_of_class(ThreadCache& cache, ClassId id, Fit fit) noexcept {
-  if (is_medium(id)) return allocate_medium(&cache, id, fit);
-  return {allocate_on(&cache, id, fit), Zeroed::no};
+  return {block != nullptr ? block : refill(*cache, id), Zeroed::no};
 }
 
 }  // namespace talus::core

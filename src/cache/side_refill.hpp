@@ -98,7 +98,7 @@ inline size_t move_across(SidedContext& context, ThreadCache& cache, size_t inde
 inline size_t fetch_blocks(SidedContext& context, ThreadCache& cache, size_t index,
                            size_t wanted) noexcept {
   const ClassId id{static_cast<uint8_t>(index)};
-  void* block = allocate_on(&cache, id, Fit::exact);
+  void* block = allocate_on(&cache, id, Fit::exact).block;
   if (block == nullptr) return 0;
   const Side to = allocation_side(context, index);
   const ThreadList list = list_of(cache, id);
@@ -142,7 +142,7 @@ TALUS_APART void* pop_from_side(SidedContext& context, ThreadCache& cache, Class
 TALUS_APART void* allocate_untold(SidedContext& context, ThreadCache& cache, ClassId id,
                                   Fit fit) noexcept {
   if (blocks_ahead(context, index_of(id), 1) == 0) return nullptr;
-  void* block = allocate_on(&cache, id, fit);
+  void* block = allocate_on(&cache, id, fit).block;
   if (TALUS_UNLIKELY(block == nullptr)) return nullptr;
   spend_blocks(context, index_of(id), 1);
   if (is_medium(id)) {

@@ -43,9 +43,9 @@ class FittedClasses {
 
   // May a class be made for this size? It may not if its step has one, or all places are taken.
   bool has_room_for(size_t bytes) const noexcept {
-    const bool has_place = is_small(bytes) ? small_count_.load_hint() < fitted_small_classes
-                                           : medium_count_.load_hint() < fitted_medium_classes;
-    return has_place && !is_fitted(ClassId{class_of_steps_[step_of(bytes)].load_hint()});
+    const Places& places = is_small(bytes) ? small_ : medium_;
+    return places.made.load_hint() < places.most &&
+           !is_fitted(ClassId{class_of_steps_[step_of(bytes)].load_hint()});
   }
 
   // Makes a class for this size, or lets the one with such blocks serve it, too. Calls prepare(id)
@@ -53,31 +53,39 @@ class FittedClasses {
   template <typename Prepare>
   void make(size_t bytes, Prepare prepare) noexcept {
     if (!has_room_for(bytes)) return;  // another thread was first
-    uint8_t index = 0;
-    if (!has_same(bytes, index)) {
-      Atomic<uint32_t>& count = is_small(bytes) ? small_count_ : medium_count_;
-      const size_t first = is_small(bytes) ? fitted_small_first : fitted_medium_first;
-      index = static_cast<uint8_t>(first + count.load_own());
-      size_class_rows.rows[index] = derive_fitted_class(bytes);
-      prepare(ClassId{index});
-      count.store_release(count.load_own() + 1);
+    Places& places = is_small(bytes) ? small_ : medium_;
+    const uint32_t made = places.made.load_own();
+    size_t index = places.first;
+    while (index < places.first + made &&
+           size_class_rows.rows[index].block_bytes != fitted_bytes_of(bytes)) {
+      index++;
     }
-    class_of_steps_[step_of(bytes)].store_release(index);
+    if (index == places.first + made) {
+      size_class_rows.rows[index] = derive_fitted_class(bytes);
+      prepare(ClassId{static_cast<uint8_t>(index)});
+      places.made.store_release(made + 1);
+    }
+    class_of_steps_[step_of(bytes)].store_release(static_cast<uint8_t>(index));
   }
 
   // May the row of this class be read by a thread that knows of no slab of it?
   bool is_made(ClassId id) const noexcept {
     const size_t index = index_of(id);
     if (index < fixed_class_count) return true;
-    if (index < fitted_medium_first)
-      return index - fitted_small_first < small_count_.load_acquire();
-    return index - fitted_medium_first < medium_count_.load_acquire();
+    const Places& places = index < fitted_medium_first ? small_ : medium_;
+    return index - places.first < places.made.load_acquire();
   }
 
   // Classes made so far.
-  size_t count() const noexcept { return small_count_.load_stat() + medium_count_.load_stat(); }
+  size_t count() const noexcept { return small_.made.load_stat() + medium_.made.load_stat(); }
 
  private:
+  // Where classes of one kind may be made, and how many are.
+  struct Places {
+    size_t first, most;
+    Atomic<uint32_t> made;  // written under the lock
+  };
+
   static constexpr size_t step_count = medium_bytes_max / class_step_bytes + 1;
 
   static constexpr size_t step_of(size_t bytes) noexcept {
@@ -86,21 +94,10 @@ class FittedClasses {
   static constexpr bool is_small(size_t bytes) noexcept {
     return fitted_bytes_of(bytes) <= small_bytes_max;
   }
-  // Is there a class with blocks of the size that these requests need?
-  bool has_same(size_t bytes, uint8_t& index) const noexcept {
-    const size_t first = is_small(bytes) ? fitted_small_first : fitted_medium_first;
-    const size_t count = (is_small(bytes) ? small_count_ : medium_count_).load_own();
-    for (size_t at = first; at < first + count; at++) {
-      if (size_class_rows.rows[at].block_bytes != fitted_bytes_of(bytes)) continue;
-      index = static_cast<uint8_t>(at);
-      return true;
-    }
-    return false;
-  }
 
   Atomic<uint8_t> class_of_steps_[step_count];  // fixed or fitted; by class_step_bytes
-  // Both are written under the lock.
-  Atomic<uint32_t> small_count_, medium_count_;
+  Places small_{fitted_small_first, fitted_small_classes, {}};
+  Places medium_{fitted_medium_first, fitted_medium_classes, {}};
 };
 
 TALUS_CONSTINIT inline FittedClasses fitted_classes;

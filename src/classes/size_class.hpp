@@ -163,6 +163,12 @@ constexpr SizeClassTable derive_size_class_table() noexcept {
 
 inline constexpr SizeClassTable size_class_table = derive_size_class_table();
 
+// The least size of the blocks of this class, also if it is not made yet.
+constexpr size_t least_block_bytes_at(size_t index) noexcept {
+  if (index < fixed_class_count) return size_class_table.rows[index].block_bytes;
+  return fitted_bytes_of((index < fitted_medium_first ? fast_bytes_max : small_bytes_max) + 1);
+}
+
 // The rows of all classes. Places of fitted classes have the rows of the smallest ones until a
 // class is made there; no slab has such a class.
 struct SizeClassRows {
@@ -171,10 +177,8 @@ struct SizeClassRows {
 constexpr SizeClassRows derive_size_class_rows() noexcept {
   SizeClassRows all;
   for (size_t index = 0; index < class_count; index++) {
-    const bool is_small = index < fitted_medium_first;
-    all.rows[index] = index < fixed_class_count
-                          ? size_class_table.rows[index]
-                          : derive_fitted_class((is_small ? fast_bytes_max : small_bytes_max) + 1);
+    all.rows[index] = index < fixed_class_count ? size_class_table.rows[index]
+                                                : derive_fitted_class(least_block_bytes_at(index));
   }
   return all;
 }
@@ -227,12 +231,6 @@ inline size_t slab_alignment_of(ClassId id) noexcept {
 // its multiples are classes. `bytes` must be at most PTRDIFF_MAX.
 TALUS_FAST constexpr size_t bytes_at_alignment(size_t bytes, size_t alignment) noexcept {
   return round_up(bytes + (bytes == 0 ? 1 : 0), alignment);
-}
-
-// The least size of the blocks of this class, also if it is not made yet.
-constexpr size_t least_block_bytes_at(size_t index) noexcept {
-  if (index < fixed_class_count) return size_class_table.rows[index].block_bytes;
-  return fitted_bytes_of((index < fitted_medium_first ? fast_bytes_max : small_bytes_max) + 1);
 }
 
 // Is there a class for such a block that is not much larger? Slabs lie at multiples of a slice. For

@@ -291,7 +291,7 @@ TALUS_APART void* shuffle(ThreadCache& cache, ClassId id, RandomNumbers& numbers
 inline void* take_small(ModeThread thread, ClassId id) noexcept {
   ThreadCache* cache = thread.cache;
   const bool is_refill = cache != nullptr && list_length(*cache, id) == 0;
-  void* block = allocate_on(cache, id, Fit::exact);
+  void* block = allocate_on(cache, id, Fit::exact).block;
   return is_refill ? shuffle(*cache, id, state_of(thread).quarantine.numbers, block) : block;
 }
 // A block in a slab; null: no memory.

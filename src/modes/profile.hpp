@@ -103,7 +103,7 @@ TALUS_APART uintptr_t place_without_sample(ThreadCache& cache, ClassId id) noexc
     const Side side = free_side(*sides, index_of(id));
     if (side.length() != 0) return reinterpret_cast<uintptr_t>(side.top.load_own()[-1]);
   }
-  void* const block = allocate_on(&cache, id, Fit::exact);
+  void* const block = allocate_on(&cache, id, Fit::exact).block;
   if (block != nullptr && !push_on_list(cache, block, id)) free_plain(&cache, block);
   return reinterpret_cast<uintptr_t>(block);
 }

@@ -73,9 +73,9 @@ TALUS_FAST void* pop_fitted(size_t bytes, ThreadContext& context) noexcept {
 TALUS_SLOW BlockMade allocate_above_fast(ThreadCache& cache, size_t bytes, Fit fit) noexcept {
   ClassId id{};
   if (!find_slow_class(cache, bytes, id)) return allocate_large(&cache, bytes, slice_bytes);
-  BlockMade made = allocate_of_class(cache, id, fit);
+  const BlockMade made = allocate_on(&cache, id, fit);
   if (TALUS_LIKELY(made.block != nullptr) || !is_fitted(id)) return made;
-  return allocate_of_class(cache, slow_class_of(bytes), fit);
+  return allocate_on(&cache, slow_class_of(bytes), fit);
 }
 
 // By way of any context; the list of the class may have blocks.
@@ -89,7 +89,7 @@ TALUS_USUAL void* allocate_by_context(size_t bytes, ThreadContext& context) noex
     return allocate_above_fast(*cache, bytes, Fit::near).block;
   }
   if (void* special = allocate_by_mode({bytes, block_alignment, 0})) return special;
-  void* block = bytes <= medium_bytes_max ? allocate_on(cache, class_of(bytes), Fit::near)
+  void* block = bytes <= medium_bytes_max ? allocate_on(cache, class_of(bytes), Fit::near).block
                                           : allocate_large(cache, bytes, slice_bytes).block;
   note_allocate(block, bytes);
   return block;
@@ -165,7 +165,7 @@ TALUS_USUAL void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept
   if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;
   void* block = nullptr;
   if (has_class(bytes, alignment)) {
-    block = allocate_on(cache, class_of_aligned(bytes, alignment), Fit::exact);
+    block = allocate_on(cache, class_of_aligned(bytes, alignment), Fit::exact).block;
   } else {
     const size_t aligned = alignment > slice_bytes ? alignment : slice_bytes;
     block = allocate_large(cache, bytes, aligned).block;

@@ -250,8 +250,9 @@ TALUS_NEXT void free_large_by(ThreadContext& context, void* pointer, PageEntry w
 
 // Keeps a block of another heap in the list of its class. False: its class or its instance has no
 // foreign blocks, or the list is full.
-TALUS_FAST bool take_in(ThreadList list, void* pointer, ClassId id, PageEntry word) noexcept {
-  return may_have_foreign(id) && !is_instance(word.owner()) && push_within(list, pointer);
+TALUS_FAST bool take_in(ThreadList list, void* pointer, bool may_be_foreign,
+                        PageEntry word) noexcept {
+  return may_be_foreign && !is_instance(word.owner()) && push_within(list, pointer);
 }
 
 TALUS_SLOW void free_remote_slow(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
@@ -259,10 +260,13 @@ TALUS_SLOW void free_remote_slow(ThreadCache& cache, void* pointer, PageEntry wo
     const Working working{cache};
     const ClassId id = class_of_tag(word.tag());
     refuse_inside(pointer);
-    if (may_have_foreign(id)) refuse_just_freed(cache, pointer, id);
+    const bool may_be_foreign = may_have_foreign(id);
+    if (may_be_foreign) refuse_just_freed(cache, pointer, id);
     // A block beyond the page map's window may be kept, too: the fast test cannot tell if it is a
     // block.
-    if (!take_in(list_of(cache, id), pointer, id, word)) free_remote(cache, pointer, word);
+    if (!take_in(list_of(cache, id), pointer, may_be_foreign, word)) {
+      free_remote(cache, pointer, word);
+    }
   }
   offer_work();
 }
@@ -279,8 +283,7 @@ TALUS_FAST bool take_in_at_hand(ThreadContext& context, void* pointer, PageEntry
   if (TALUS_UNLIKELY(block_bytes >= foreign_bytes_min)) {
     const ThreadList list = list_of(cache, id);
     if (was_just_freed(list, pointer)) return false;
-    const bool may_stay = may_have_fixed_foreign(id) && !is_instance(word.owner());
-    if (may_stay && push_within(list, pointer)) return true;
+    if (take_in(list, pointer, may_have_fixed_foreign(id), word)) return true;
   }
   return add_if_room(remote_batch(cache, word.owner()), pointer, word.owner(), block_bytes,
                      remote_batch_bytes_max);

@@ -270,7 +270,7 @@ TALUS_USUAL void* reallocate_plain(ThreadCache* cache, const BlockFacts& facts, 
     moved = allocate_inside_once(handle_of(facts.owner), request, is_at_limit).block;
   } else {
     const bool is_for_slab = bytes <= medium_bytes_max && !may_grow_on(facts.usable_bytes, bytes);
-    moved = is_for_slab ? allocate_on(cache, class_of(bytes), Fit::exact)
+    moved = is_for_slab ? allocate_on(cache, class_of(bytes), Fit::exact).block
                         : allocate_large(cache, bytes, slice_bytes).block;
   }
   if (moved == nullptr) return nullptr;

@@ -26,10 +26,9 @@ inline bool has_block_units(const Slab& slab, size_t page_bytes) noexcept {
   return is_fitted(slab.class_id) && is_medium(slab.class_id) && slab.block_bytes >= 2 * page_bytes;
 }
 
-// A slab that just began in a range without pages may never be filled, if it is long. Its pages
+// A slab with such units that just began in a range without pages may never be filled. Its pages
 // count as purged ones do.
-inline void be_untouched(Slab& slab, Zeroed zeroed, size_t page_bytes) noexcept {
-  if (zeroed == Zeroed::no || !has_block_units(slab, page_bytes)) return;
+inline void be_untouched(Slab& slab) noexcept {
   TALUS_ASSERT(slab.is_empty() && slab.block_count <= 64);
   slab.purged_units = low_bits(slab.block_count);
   slab.purged_page_bytes = slab.block_count * slab.block_bytes;

@@ -131,7 +131,8 @@ inline Slab* make_slab(Heap& heap, ClassId id) noexcept {
     return nullptr;
   }
   slab->begin(range.base, range.zeroed, room.block_count, front_of_slab(heap, id));
-  if (!space.is_huge(held, range.base)) be_untouched(*slab, range.zeroed, os::page_bytes());
+  const bool is_fresh = range.zeroed == Zeroed::yes && has_block_units(*slab, os::page_bytes());
+  if (TALUS_UNLIKELY(is_fresh) && !space.is_huge(held, range.base)) be_untouched(*slab);
   slab->guard_slices = static_cast<uint8_t>(range.slices - row.slab_slices);
   page_map.set_all(range.base, row.slab_slices, PageEntry{heap.id, list_tag(id)}, slab);
   heap.available[index_of(id)].add(*slab, SlabState::available);

@@ -60,12 +60,11 @@ class PurgedPages {
         ASSERT_TRUE(is_purged_[at / page_bytes_]) << "page " << at / page_bytes_;
       }
     }
-    if (are_blocks() || is_purged_.size() > 64) return;
+    if (has_block_units(slab_, page_bytes_) || is_purged_.size() > 64) return;
     for (size_t page = 0; page < is_purged_.size(); page++) {
       ASSERT_EQ((slab_.purged_units >> page & 1) != 0, is_purged_[page]) << "page " << page;
     }
   }
-  bool are_blocks() const { return is_fitted(slab_.class_id) && is_medium(slab_.class_id); }
 
   Slab& slab_;
   size_t page_bytes_;
