@@ -17,6 +17,7 @@
 #include "os/report.hpp"
 #include "os/text.hpp"
 #include "heap/context.hpp"
+#include "heap/heap_tool.hpp"
 #include "heap/modes.hpp"
 #include "paths/alloc.hpp"
 #include "paths/alloc_slow.hpp"
@@ -125,26 +126,41 @@ TALUS_COLD void* new_slow(size_t alignment, size_t bytes, const void* caller) {
   }
 }
 
-// Slow ways whose block is C++'s. Null: there is no memory.
+// Slow ways whose block is C++'s. Null: there is no memory. A context that leads to slow paths may
+// have modes, which are told whose block it is. Or a heap tool makes the block.
 template <CallKind kind>
-TALUS_FAST void* of_kind(void* block, const ThreadContext& context) noexcept {
-  if (TALUS_UNLIKELY(context.operations != nullptr)) note_kind(block, kind);
+TALUS_APART void* allocate_led(size_t bytes, ThreadContext& context) noexcept {
+  if (const HeapToolCalls* tool = heap_tool()) return tool->allocate(bytes);
+  void* block = allocate_slow(bytes, context);
+  note_kind(block, kind);
   return block;
 }
 template <CallKind kind>
+TALUS_APART void* allocate_at_led(size_t alignment, size_t bytes) noexcept {
+  if (const HeapToolCalls* tool = heap_tool()) return tool->allocate_at(alignment, bytes);
+  void* block = api::allocate_at_slow(alignment, bytes);
+  note_kind(block, kind);
+  return block;
+}
+TALUS_FAST bool is_led(const ThreadContext& context) noexcept {
+  return TALUS_UNLIKELY(context.operations != nullptr || malloc_name.has_changed());
+}
+template <CallKind kind>
 TALUS_APART void* allocate_slow_of(size_t bytes, ThreadContext& context) noexcept {
-  return of_kind<kind>(allocate_slow(bytes, context), context);
+  if (is_led(context)) return allocate_led<kind>(bytes, context);
+  return allocate_slow(bytes, context);
 }
 template <CallKind kind>
 TALUS_APART void* allocate_at_slow_of(size_t alignment, size_t bytes) noexcept {
-  ThreadContext& context = current_context();
-  return of_kind<kind>(api::allocate_at_slow(alignment, bytes), context);
+  if (is_led(current_context())) return allocate_at_led<kind>(alignment, bytes);
+  return api::allocate_at_slow(alignment, bytes);
 }
 
 // The fast path jumps here and to the aligned one, so the return address is in the caller of new.
 template <CallKind kind>
 TALUS_NEXT void* allocate_slow_or_throw(size_t bytes, ThreadContext& context) {
-  void* block = of_kind<kind>(allocate_slow(bytes, context), context);
+  void* block =
+      is_led(context) ? allocate_led<kind>(bytes, context) : allocate_slow(bytes, context);
   if (TALUS_LIKELY(block != nullptr)) return block;
   return new_slow(block_alignment, bytes, __builtin_return_address(0));
 }

@@ -38,6 +38,8 @@ TALUS_HIDDEN extern const OperatorBindings operator_bindings;
 // The same for the C library. glibc's manual lists the names that a program must define together.
 // reallocarray is not one of them, and C libraries have it.
 struct MallocBindings {
+  void* (*malloc)(size_t);
+  void* (*aligned_alloc)(size_t, size_t)TALUS_LIBC_NOEXCEPT;
   void* (*calloc)(size_t, size_t)TALUS_LIBC_NOEXCEPT;
   void* (*realloc)(void*, size_t)TALUS_LIBC_NOEXCEPT;
   void (*free)(void*) TALUS_LIBC_NOEXCEPT;
@@ -46,5 +48,14 @@ struct MallocBindings {
 TALUS_HIDDEN extern const MallocBindings malloc_bindings;
 
 }  // namespace talus::core
+
+// Talus' own functions, whatever their names are bound to (entry/libc.cpp).
+extern "C" {
+TALUS_HIDDEN void* talus_own_malloc(size_t) TALUS_LIBC_NOEXCEPT;
+TALUS_HIDDEN void* talus_own_calloc(size_t, size_t) TALUS_LIBC_NOEXCEPT;
+TALUS_HIDDEN void* talus_own_realloc(void*, size_t) TALUS_LIBC_NOEXCEPT;
+TALUS_HIDDEN void* talus_own_reallocarray(void*, size_t, size_t) TALUS_LIBC_NOEXCEPT;
+TALUS_HIDDEN void talus_own_free(void*) TALUS_LIBC_NOEXCEPT;
+}
 
 #endif  // TALUS_ENTRY_BINDINGS_HPP

@@ -21,6 +21,7 @@
 #define TALUS_OWN(name) TALUS_HIDDEN __attribute__((hot, alias(#name)))
 #define TALUS_OWN_MALLOC(name, ...) [[gnu::malloc, gnu::alloc_size(__VA_ARGS__)]] TALUS_OWN(name)
 extern "C" {
+TALUS_OWN_MALLOC(malloc, 1) void* talus_own_malloc(size_t) TALUS_LIBC_NOEXCEPT;
 TALUS_OWN_MALLOC(calloc, 1, 2) void* talus_own_calloc(size_t, size_t) TALUS_LIBC_NOEXCEPT;
 TALUS_OWN_MALLOC(realloc, 2) void* talus_own_realloc(void*, size_t) TALUS_LIBC_NOEXCEPT;
 TALUS_OWN_MALLOC(reallocarray, 2, 3)

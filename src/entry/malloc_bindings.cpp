@@ -6,5 +6,5 @@
 
 #include <stdlib.h>
 
-const talus::core::MallocBindings talus::core::malloc_bindings = {&::calloc, &::realloc, &::free,
-                                                                  &::reallocarray};
+const talus::core::MallocBindings talus::core::malloc_bindings = {
+    &::malloc, &::aligned_alloc, &::calloc, &::realloc, &::free, &::reallocarray};

@@ -17,6 +17,7 @@
 #include "base/base.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
+#include "heap/heap_tool.hpp"
 #include "heap/lists.hpp"
 #include "heap/modes.hpp"
 #include "paths/free_slow.hpp"
@@ -27,6 +28,7 @@ namespace talus::core {
 TALUS_SLOW void free_other_of(void* pointer, ThreadContext& context, PageEntry word,
                               FreeCall call) noexcept {
   if (TALUS_UNLIKELY(context.operations != nullptr) && pointer != nullptr) {
+    if (is_freed_by_tool(pointer, call)) return;
     check_call(pointer, call);
   }
   free_other(pointer, context, word);
@@ -67,6 +69,7 @@ TALUS_NEXT void free_far(void* pointer, ThreadContext& context) noexcept {
 }
 TALUS_SLOW void free_far_of(void* pointer, ThreadContext& context, FreeCall call) noexcept {
   if (TALUS_UNLIKELY(context.operations != nullptr) && pointer != nullptr) {
+    if (is_freed_by_tool(pointer, call)) return;
     check_call(pointer, call);
   }
   free_far(pointer, context);

@@ -269,6 +269,9 @@ struct OptionTypeOf<Observers> {
   ROW(guard_report, bool, false, 0, 1, none, at_start,                                             \
       "a handler of SIGSEGV and SIGBUS prints one line about a guarded block, with addresses of "  \
       "code, and then runs the handler before it; 0: no handler is set")                           \
+  ROW(heap_tools, bool, true, 0, 1, none, at_start,                                                \
+      "while a heap tool stands before malloc and forwards to it, operator new and delete call "   \
+      "malloc and free by name, so that the tool sees them; 0: they never do")                     \
   ROW(observers, Observers, Observers::kernel, 0, 2, none, at_start,                               \
       "which processes may look into this one by `talus stats` and command it by `talus ctl`: "    \
       "those that the kernel allows; any of the same user, also where Yama forbids it; none: "     \

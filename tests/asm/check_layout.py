@@ -41,7 +41,7 @@ FIRST_BYTES_MAX = 52 * 1024
 # What is written while a process starts lies here; large objects have a section behind.
 SMALL_DATA_BYTES_MAX = 4096
 # Each is 24 bytes that the loader reads and 8 that it writes.
-ADDRESSES_MAX = 366
+ADDRESSES_MAX = 375
 
 
 def segments(listing):

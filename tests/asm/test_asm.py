@@ -275,11 +275,11 @@ class Layout(Built):
 
     def test_many_addresses_are_found(self):
         found = {}
-        for count in (366, 367):
+        for count in (375, 376):
             text = "static int a; int* const table[] = {" + "&a," * count + "};"
             found[count] = self.found(self.build(text, ".c"), (), with_linker=False)
-        self.assertEqual(found[366], [])
-        self.assertRegex(found[367][0], "writes 367 addresses")
+        self.assertEqual(found[375], [])
+        self.assertRegex(found[376][0], "writes 376 addresses")
 
 
 class Symbols(Built):

@@ -31,6 +31,26 @@ foreach(group wrapper clock audited installed)
 endforeach()
 set_tests_properties(entry.preload_installed PROPERTIES SKIP_RETURN_CODE 77)
 
+# A heap tool before Talus. The second program is not position independent.
+preload_companion(heap_tool heap_tool.c)
+preload_companion(own_heap heap_tool.c OWN_HEAP)
+foreach(kind pie fixed)
+  add_executable(entry_heap_tool_${kind} heap_tool_work.cpp)
+  target_compile_options(entry_heap_tool_${kind} PRIVATE -Wall -Wextra -fno-builtin
+    $<$<STREQUAL:${kind},fixed>:-fno-pie>)
+  target_link_libraries(entry_heap_tool_${kind} PRIVATE Threads::Threads ${CMAKE_DL_LIBS}
+    $<$<STREQUAL:${kind},fixed>:-no-pie>)
+  add_dependencies(entry_heap_tool_${kind} talus_shared)
+endforeach()
+foreach(group preloaded patched address installed)
+  entry_test(heap_tools_${group} ${Python3_EXECUTABLE} -B
+    ${CMAKE_CURRENT_SOURCE_DIR}/heap_tools_test.py --talus $<TARGET_FILE:talus_shared>
+    --tool $<TARGET_FILE:entry_heap_tool> --heap $<TARGET_FILE:entry_own_heap>
+    --work $<TARGET_FILE:entry_heap_tool_pie> --fixed $<TARGET_FILE:entry_heap_tool_fixed>
+    --group ${group})
+endforeach()
+set_tests_properties(entry.heap_tools_installed PROPERTIES SKIP_RETURN_CODE 77)
+
 entry_test(deepbind ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/deepbind_test.py
   --talus $<TARGET_FILE:talus_shared> --program $<TARGET_FILE:entry_deepbind_main>
   --plugin $<TARGET_FILE:entry_deepbind_plugin>)

@@ -12,7 +12,8 @@ LIBC = "src/entry/libc.cpp"
 ALL = [(CORE, []), (CORE, ["-DTALUS_AUDIT=1"]), (CORE, ["-DTALUS_FAKE_OS=1"]), (LIBC, []),
        ("src/entry/new.cpp", ["-fexceptions"]), ("src/entry/fork_order.cpp", []),
        ("src/entry/credentials.cpp", []), ("src/entry/system_call.cpp", []),
-       ("src/entry/copies.cpp", []), ("src/entry/library_parts.cpp", []),
+       ("src/entry/copies.cpp", []), ("src/entry/heap_tools.cpp", []),
+       ("src/entry/library_parts.cpp", []),
        ("src/entry/archive.cpp", []), ("src/entry/operator_bindings.cpp", []),
        ("src/entry/malloc_bindings.cpp", []), ("src/entry/single_name.cpp", []),
        ("src/modes/profile.hpp", ["-xc++", "-Wno-pragma-once-outside-header"])]
