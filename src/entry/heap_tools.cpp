@@ -44,7 +44,7 @@ constexpr HeapToolCalls calls_by_name = {allocate_by_name, allocate_at_by_name, 
 // Is this a definition in another library? A program that takes the address of a function, and is
 // not position independent, gives the name a place of its own; calls go on from there.
 // And a program with a malloc of its own needs no tool.
-bool is_in_other_library(const void* function, const void* own) noexcept {
+TALUS_APART bool is_in_other_library(const void* function, const void* own) noexcept {
   if (function == own || &dladdr == nullptr) return false;
   const char* file = nullptr;
   const void* const object = api::object_of(function, &file);
@@ -82,7 +82,7 @@ bool forwards_to_talus(MallocFunction function) noexcept {
   return is_ours;
 }
 
-void look_for_tool() noexcept {
+TALUS_APART void look_for_tool() noexcept {
   const MallocFunction bound = now(malloc_bindings.malloc);
   malloc_name.shared_known.store_hint(bound);
   if (bound != malloc_name.plain && forwards_to_talus(bound)) {
