@@ -108,6 +108,8 @@ class Dist:
              "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_C_FLAGS={flags}",
              f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",
              "-DTALUS_TESTS=OFF", "-DTALUS_BENCH=OFF",
+             # A build folder that is used again remembers what the last package was told.
+             "-DTALUS_DEBIAN_TEXTS=",
              "-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_LIBDIR={libdir}", *target.options,
              *more, env=self.environment)
         call("cmake", "--build", target.build, "-j", self.jobs, env=self.environment)
