@@ -146,9 +146,12 @@ TALUS_FAST bool is_led(const ThreadContext& context) noexcept {
   return TALUS_UNLIKELY(context.operations != nullptr || malloc_name.has_changed());
 }
 template <CallKind kind>
+TALUS_FAST void* allocate_as(size_t bytes, ThreadContext& context) noexcept {
+  return is_led(context) ? allocate_led<kind>(bytes, context) : allocate_slow(bytes, context);
+}
+template <CallKind kind>
 TALUS_APART void* allocate_slow_of(size_t bytes, ThreadContext& context) noexcept {
-  if (is_led(context)) return allocate_led<kind>(bytes, context);
-  return allocate_slow(bytes, context);
+  return allocate_as<kind>(bytes, context);
 }
 template <CallKind kind>
 TALUS_APART void* allocate_at_slow_of(size_t alignment, size_t bytes) noexcept {
@@ -159,8 +162,7 @@ TALUS_APART void* allocate_at_slow_of(size_t alignment, size_t bytes) noexcept {
 // The fast path jumps here and to the aligned one, so the return address is in the caller of new.
 template <CallKind kind>
 TALUS_NEXT void* allocate_slow_or_throw(size_t bytes, ThreadContext& context) {
-  void* block =
-      is_led(context) ? allocate_led<kind>(bytes, context) : allocate_slow(bytes, context);
+  void* block = allocate_as<kind>(bytes, context);
   if (TALUS_LIKELY(block != nullptr)) return block;
   return new_slow(block_alignment, bytes, __builtin_return_address(0));
 }

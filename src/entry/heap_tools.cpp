@@ -70,9 +70,7 @@ bool has_other_family() noexcept {
 bool is_block_of_talus(const void* block) noexcept {
   const PageMap::Found found = page_map.look(reinterpret_cast<uintptr_t>(block));
   if (!found.word.is_slab()) return !found.word.has_no_owner();
-  const Slab& slab = *static_cast<const Slab*>(found.descriptor);
-  const size_t offset = reinterpret_cast<uintptr_t>(block) - slab.base;
-  return slab.index_of_block(block) * slab.block_bytes == offset;
+  return static_cast<const Slab*>(found.descriptor)->is_start(block);
 }
 bool forwards_to_talus(MallocFunction function) noexcept {
   void* const block = function(1);
@@ -95,11 +93,12 @@ TALUS_APART void look_for_tool() noexcept {
 [[gnu::constructor, gnu::used]] TALUS_START_ENTRY void finds_heap_tools() {
   if (!options.heap_tools) return;
   const bool is_late = malloc_bindings.reallocarray != &talus_own_reallocarray;
-  malloc_name.look = look_for_tool;
-  malloc_name.shared_known.store_init(malloc_bindings.malloc);
-  malloc_name.bound = &malloc_bindings.malloc;
   const bool may_be_tool = !is_late && has_other_family();
   malloc_name.plain = may_be_tool ? &talus_own_malloc : malloc_bindings.malloc;
+  malloc_name.look = look_for_tool;
+  malloc_name.shared_known.store_init(malloc_bindings.malloc);
+  // Threads of libraries that began before may look from here on.
+  malloc_name.shared_bound.store_release(&malloc_bindings.malloc);
   if (may_be_tool) look_for_tool();
 }
 

@@ -27,18 +27,23 @@ using MallocFunction = void* (*)(size_t);
 
 // What the name malloc leads to. Some tools write another function there while the process runs.
 struct MallocName {
-  const volatile MallocFunction* bound;      // the word that calls by name read; constant
+  // The word that calls by name read. The members below it are written once, before it is.
+  Atomic<const volatile MallocFunction*> shared_bound;
+  MallocFunction plain;     // what was there before any tool came
+  void (*look)() noexcept;  // is there a tool now? Locks the registry
+  // These change with the tool.
   Atomic<MallocFunction> shared_known;       // what was there at the last look
-  MallocFunction plain;                      // what was there before any tool came; constant
-  void (*look)() noexcept;                   // is there a tool now? Locks the registry; constant
   Atomic<const HeapToolCalls*> shared_tool;  // null: no tool is there
 
-  TALUS_FAST bool has_changed() const noexcept { return *bound != shared_known.load_hint(); }
+  TALUS_FAST bool has_changed() const noexcept {
+    return *shared_bound.load_acquire() != shared_known.load_hint();
+  }
 };
 inline constexpr MallocFunction no_malloc = nullptr;
 // Without a shared library no tool can be there.
-TALUS_CONSTINIT inline MallocName malloc_name{&no_malloc, Atomic<MallocFunction>{nullptr}, nullptr,
-                                              nullptr, Atomic<const HeapToolCalls*>{nullptr}};
+TALUS_CONSTINIT inline MallocName malloc_name{Atomic<const volatile MallocFunction*>{&no_malloc},
+                                              nullptr, nullptr, Atomic<MallocFunction>{nullptr},
+                                              Atomic<const HeapToolCalls*>{nullptr}};
 
 // The tool to which operator new and delete go; null: there is none.
 TALUS_APART const HeapToolCalls* heap_tool() noexcept {

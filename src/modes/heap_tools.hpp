@@ -24,12 +24,10 @@ constexpr Mode make_heap_tool_mode() noexcept {
 }
 inline constexpr Mode heap_tool_mode = make_heap_tool_mode();
 
-// From here on, operators go to the tool. False: the chain of modes is full.
-TALUS_APART bool begin_heap_tool(const HeapToolCalls& calls) noexcept {
+// From here on, operators go to the tool, unless the chain of modes is full.
+TALUS_APART void begin_heap_tool(const HeapToolCalls& calls) noexcept {
   malloc_name.shared_tool.store_release(&calls);
-  if (switch_on(heap_tool_mode)) return true;
-  malloc_name.shared_tool.store_release(nullptr);
-  return false;
+  if (!switch_on(heap_tool_mode)) malloc_name.shared_tool.store_release(nullptr);
 }
 // The tool is gone. Blocks that it saw are freed as any others.
 TALUS_APART void end_heap_tool() noexcept {

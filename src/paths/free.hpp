@@ -24,13 +24,19 @@
 
 namespace talus::core {
 
+// Does a heap tool free the block? If it does not, modes compare the block with what the call says
+// of it.
+TALUS_APART bool ends_elsewhere(void* pointer, FreeCall call) noexcept {
+  if (pointer == nullptr) return false;
+  if (is_freed_by_tool(pointer, call)) return true;
+  check_call(pointer, call);
+  return false;
+}
+
 // The same as free_other(), after modes have compared the block with what the call says of it.
 TALUS_SLOW void free_other_of(void* pointer, ThreadContext& context, PageEntry word,
                               FreeCall call) noexcept {
-  if (TALUS_UNLIKELY(context.operations != nullptr) && pointer != nullptr) {
-    if (is_freed_by_tool(pointer, call)) return;
-    check_call(pointer, call);
-  }
+  if (TALUS_UNLIKELY(context.operations != nullptr) && ends_elsewhere(pointer, call)) return;
   free_other(pointer, context, word);
 }
 
@@ -68,10 +74,7 @@ TALUS_NEXT void free_far(void* pointer, ThreadContext& context) noexcept {
   free_as(page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer)), pointer, context);
 }
 TALUS_SLOW void free_far_of(void* pointer, ThreadContext& context, FreeCall call) noexcept {
-  if (TALUS_UNLIKELY(context.operations != nullptr) && pointer != nullptr) {
-    if (is_freed_by_tool(pointer, call)) return;
-    check_call(pointer, call);
-  }
+  if (TALUS_UNLIKELY(context.operations != nullptr) && ends_elsewhere(pointer, call)) return;
   free_far(pointer, context);
 }
 

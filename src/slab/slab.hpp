@@ -144,6 +144,12 @@ struct Slab {
     return static_cast<uint32_t>(divide_by_reciprocal(offset, reciprocal));
   }
 
+  // Does a block start here? For an address in the slab's range.
+  bool is_start(const void* pointer) const noexcept {
+    const size_t offset = reinterpret_cast<uintptr_t>(pointer) - base;
+    return offset % block_bytes == 0 && offset / block_bytes < block_count;
+  }
+
   // Is this the start of a block, and nothing tells whether the program has it?
   TALUS_FAST bool is_quick_block(const void* pointer) const noexcept {
     const size_t offset = reinterpret_cast<uintptr_t>(pointer) - base;
