@@ -108,8 +108,9 @@ class Dist:
              "-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_C_FLAGS={flags}",
              f"-DCMAKE_CXX_FLAGS={flags}", "-DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON",
              "-DTALUS_TESTS=OFF", "-DTALUS_BENCH=OFF",
-             # A build folder that is used again remembers what the last package was told.
-             "-DTALUS_DEBIAN_TEXTS=",
+             # A build folder that is used again remembers what the last package was told. `more`
+             # comes later, and counts.
+             "-DTALUS_DEBIAN_TEXTS=", "-DTALUS_LIBC=",
              "-DCMAKE_INSTALL_PREFIX=/usr", f"-DCMAKE_INSTALL_LIBDIR={libdir}", *target.options,
              *more, env=self.environment)
         call("cmake", "--build", target.build, "-j", self.jobs, env=self.environment)
@@ -229,9 +230,9 @@ class Dist:
         Fedora."""
         if target.multiarch is not None:
             self.packages(target, "DEB", f"lib/{target.multiarch}", "-DTALUS_STATIC_COMMAND=OFF",
-                          "-DTALUS_LIBC=", f"-DTALUS_DEBIAN_TEXTS={self.debian_texts()}")
+                          f"-DTALUS_DEBIAN_TEXTS={self.debian_texts()}")
         self.packages(target, "RPM", "lib64", "-DTALUS_STATIC_COMMAND=ON",
-                      self.stand_in("gnu", target), "-DTALUS_DEBIAN_TEXTS=")
+                      self.stand_in("gnu", target))
 
     def run(self):
         shutil.rmtree(self.output, ignore_errors=True)
