@@ -206,6 +206,12 @@ class OtherProcessor(unittest.TestCase):
         (self.folder / "shlibs").write_text("libc 6 libc6:arm64 (>= 2.36)\n")
         self.addCleanup(setattr, targets, "SHLIBS", targets.SHLIBS)
         targets.SHLIBS = self.folder / "shlibs"
+        listed = " 1: 0 0 FUNC GLOBAL DEFAULT 12 malloc@@GLIBC_2.17\n"
+        readelf = unittest.mock.patch.object(targets, "READELF", self.folder / "readelf")
+        readelf.start()
+        self.addCleanup(readelf.stop)
+        (self.folder / "readelf").write_text(f"#!/bin/sh\necho '{listed}'\n")
+        (self.folder / "readelf").chmod(0o755)
 
     def test_a_package_depends_on_the_c_library_of_its_system(self):
         target = targets.Target("aarch64", self.folder / "build", self.compiler, "strip", [], "",
@@ -217,6 +223,21 @@ class OtherProcessor(unittest.TestCase):
         self.assertEqual((looked_into / "DEBIAN/shlibs").read_text(), "libc 6 libc6 (>= 2.36)\n")
         self.assertEqual((looked_into / "lib/aarch64-linux-gnu/libc.so.6").read_text(),
                          "this is libc.so.6")
+        self.assertIn("libc.so.6 libc6 #MINVER#\n malloc@GLIBC_2.17 2.17\n",
+                      (looked_into / "DEBIAN/symbols").read_text())
+
+    def test_a_package_needs_the_c_library_of_its_newest_function(self):
+        listed = ("   Num:    Value          Size Type    Bind   Vis      Ndx Name\n"
+                  "     1: 0000000000080f24    76 FUNC    GLOBAL DEFAULT   12 malloc@@GLIBC_2.17\n"
+                  "     2: 0000000000080f24    76 FUNC    WEAK   DEFAULT   12 dlsym@GLIBC_2.17\n"
+                  "     3: 0000000000080f24    76 FUNC    GLOBAL DEFAULT   12 dlsym@@GLIBC_2.34\n"
+                  "     4: 0000000000080f24    76 OBJECT  GLOBAL DEFAULT   24 _x@@GLIBC_PRIVATE\n"
+                  "     5: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND _y@GLIBC_2.36 (2)\n"
+                  "     6: 0000000000000000     0 OBJECT  GLOBAL DEFAULT  ABS GLIBC_2.17\n")
+        self.assertEqual(targets.symbols_of("libc.so.6", listed, "libc 6 libc6 (>= 2.36)\n"),
+                         ["libc.so.6 libc6 #MINVER#", " _x@GLIBC_PRIVATE 2.36",
+                          " dlsym@GLIBC_2.17 2.17", " dlsym@GLIBC_2.34 2.34",
+                          " malloc@GLIBC_2.17 2.17"])
 
     def test_without_its_compiler_there_is_nothing(self):
         with unittest.mock.patch.object(shutil, "which", return_value=None), \

@@ -22,6 +22,10 @@ C_LIBRARIES = ("libc.so.6", "libm.so.6", f"ld-linux-{CROSS}.so.1")
 # system a program for it depends on.
 SHLIBS = Path(f"/var/lib/dpkg/info/libc6-{CROSS_DEBIAN}-cross.shlibs")
 
+READELF = f"{TRIPLET}-readelf"
+# A line of its table for a defined symbol: the name and the version.
+DEFINED = re.compile(r" (?!UND)\S+ ([^\s@]+)@@?(GLIBC_\S+)$", re.M)
+
 # machine: as uname names it; build: the folder; options: CMake's; flags: more of the compiler's.
 # multiarch: Debian's folder of libraries, or None where no .deb can be made; debian: CPack's words
 # for a .deb.
@@ -29,12 +33,15 @@ Target = namedtuple("Target", "machine build compiler strip options flags has_co
                     " debian")
 
 
+def output_of(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
 def own(build):
     """This machine's processor."""
     multiarch = None
     if shutil.which("dpkg-architecture"):
-        multiarch = subprocess.run(["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], check=True,
-                                   stdout=subprocess.PIPE, text=True).stdout.strip()
+        multiarch = output_of("dpkg-architecture", "-qDEB_HOST_MULTIARCH").strip()
     return Target(platform.machine(), build, "cc", "strip", (), "", True, multiarch, ())
 
 
@@ -83,21 +90,45 @@ def other_command(build):
             f" -ffile-prefix-map={folder}= -isystem {include}/{TRIPLET} -isystem {include}")
 
 
-def debian_words(target):
-    """CPack's words for a .deb of the other processor.
+def symbols_of(name, table, shlibs):
+    """Lines of a symbols file: each function of the library, and the release that it needs.
 
-    dpkg-shlibdeps would name the cross compiler's package. So it finds that C library in a folder
-    that looks like a package, which has the library's own answer."""
+    The function's version names that release. A function with a private version needs the release
+    at hand, which the shlibs file has."""
+    package, release = re.search(r"^libc \d+ (\S+) \(>= ([^)]+)\)$", shlibs, re.M).groups()
+    lines = [f"{name} {package} #MINVER#"]
+    for symbol, version in sorted(set(DEFINED.findall(table))):
+        number = version.split("_")[1]
+        lines.append(f" {symbol}@{version} {release if number == 'PRIVATE' else number}")
+    return lines
+
+
+def c_library(target):
+    """A folder that looks like Debian's package of the other processor's C library.
+
+    It has the libraries, the package's own shlibs file, and a symbols file made from the
+    libraries. The cross compiler's package brings no symbols file."""
     folder = target.build / "c-library"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "DEBIAN").mkdir(parents=True)
-    answer = SHLIBS.read_text().replace(f":{CROSS_DEBIAN}", "")
-    (folder / "DEBIAN/shlibs").write_text(answer)
+    shlibs = SHLIBS.read_text().replace(f":{CROSS_DEBIAN}", "")
+    (folder / "DEBIAN/shlibs").write_text(shlibs)
     place = folder / f"lib/{TRIPLET}"
     place.mkdir(parents=True)
+    symbols = []
     for name in C_LIBRARIES:
-        path = subprocess.run([target.compiler, f"-print-file-name={name}"], check=True,
-                              stdout=subprocess.PIPE, text=True).stdout.strip()
+        path = output_of(target.compiler, f"-print-file-name={name}").strip()
         shutil.copy(path, place / name)
+        table = output_of(READELF, "--dyn-syms", "--wide", place / name)
+        symbols += symbols_of(name, table, shlibs)
+    (folder / "DEBIAN/symbols").write_text("\n".join(symbols) + "\n")
+    return folder
+
+
+def debian_words(target):
+    """CPack's words for a .deb of the other processor.
+
+    By itself dpkg-shlibdeps would name the cross compiler's package."""
     return ("-D", f"CPACK_DEBIAN_PACKAGE_ARCHITECTURE={CROSS_DEBIAN}", "-D",
-            f"SHLIBDEPS_EXECUTABLE=env;DEB_HOST_ARCH={CROSS_DEBIAN};dpkg-shlibdeps;-S{folder}")
+            f"SHLIBDEPS_EXECUTABLE=env;DEB_HOST_ARCH={CROSS_DEBIAN};dpkg-shlibdeps;"
+            f"-S{c_library(target)}")
