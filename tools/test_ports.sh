@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # `make test-ports`: each other processor, in an emulator (qemu). It builds the library and runs its
-# unit tests, on ppc64le also with pages of 64 KiB, and on AArch64 most stress tests. It runs a
-# program of threads with pages of each size that the processor may have. A processor without a
-# cross compiler here is left out, with one line.
+# unit tests, on ppc64le also with pages of 64 KiB, and on AArch64 tests of misuse and most stress
+# tests. It runs a program of threads with pages of each size that the processor may have. A
+# processor without a cross compiler here is left out, with one line.
 # Arguments: the processors; all by default. Ends with one line for all.
 set -u
 jobs=$(nproc)
@@ -58,7 +58,7 @@ port() {
   # shellcheck disable=SC2086
   step "$preset(build)" cmake --build "build/$preset" -j "$jobs" \
     --target unit_programs libtalus.so $targets || return
-  ported_tests tests 4096 'unit|stress' "$no_emulator"
+  ported_tests tests 4096 'unit|death|stress' "$no_emulator"
   if [ "$preset" = ppc64le ]; then  # whose kernels have such pages
     ported_tests large-pages 65536 unit "$no_large_pages"
   fi
@@ -74,7 +74,8 @@ port() {
 for name in ${*:-aarch64 riscv64 ppc64le s390x}; do
   case $name in
     aarch64)
-      port aarch64 aarch64-linux-gnu "4096 16384 65536" "unit;stress" stress
+      port aarch64 aarch64-linux-gnu "4096 16384 65536" "unit;death;stress" \
+        "death_test stress"
       ;;
     riscv64) port riscv64 riscv64-linux-gnu 4096 ;;
     ppc64le) port ppc64le powerpc64le-linux-gnu "4096 65536" ;;

@@ -48,7 +48,7 @@ void* new_block(size_t bytes) {
         __VA_ARGS__;           \
         _exit(0);              \
       },                       \
-      testing::KilledBySignal(SIGABRT), testing::MatchesRegex(text))
+      testing::KilledBySignal(SIGABRT), said_like(text))
 
 std::string double_free_of(const char* bytes) {
   return "talus: double free of " + place + " \\(a free block of " + bytes + " bytes\\)\n";
@@ -138,7 +138,7 @@ TEST(CheckedFault, ConcurrentDoubleFreeNeverGivesABlockTwice) {
 
 TEST(CheckedFault, ConcurrentDoubleFreeOfLargeBlocks) {
   for (const size_t bytes : {320 * kib, 3 * mib}) {
-    for (int round = 0; round < 50; round++) {
+    for (int round = 0; round < thread_rounds(50); round++) {
       EXPECT_STOP("talus: (double free of|invalid pointer) " + place + " .*\n", {
         void* block = hide(api::malloc(bytes));
         at_once([&] { api::free(block); }, [&] { api::free(block); });
@@ -327,7 +327,7 @@ TEST(CheckedFault, RightCallsPass) {
       {
         begin_checked();
         options.check_kinds = options.check_sizes = true;
-        for (int i = 0; i < 3000; i++) {
+        for (int i = 0; i < thread_rounds(3000); i++) {
           const size_t bytes = static_cast<size_t>(i) * 37 % 9000;
           api::free_sized(hide(api::malloc(bytes)), bytes);
           api::delete_block<one>(hide(api::new_block<one>(bytes)), bytes);

@@ -17,6 +17,7 @@
 #include <thread>
 
 #include "effort.hpp"
+#include "said.hpp"
 
 #include "api/entry.hpp"
 #include "entry/life.hpp"
@@ -69,6 +70,10 @@ void* hide(Type* pointer) {
   return hidden;
 }
 
+// Rounds of a test that begins a thread in each. In qemu a thread costs five context switches. On a
+// busy machine each of them waits for a processor, and 3000 rounds took minutes.
+constexpr int thread_rounds(int rounds) { return may_be_emulated ? rounds / 10 : rounds; }
+
 template <typename Work>
 void on_another_thread(Work work) {
   std::thread(work).join();
@@ -114,6 +119,6 @@ inline void begin_classes_anew() {
         talus::core::test::leave_no_core_file(); \
         __VA_ARGS__;                             \
       },                                         \
-      testing::KilledBySignal(SIGABRT), testing::Eq(std::string(text)))
+      testing::KilledBySignal(SIGABRT), talus::core::test::said(text))
 
 #endif  // TALUS_TESTS_DEATH_FAULTS_HPP

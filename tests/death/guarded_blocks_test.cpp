@@ -42,7 +42,7 @@ void begin_guarded(bool has_report) {
         begin_guarded(has_report);                          \
         __VA_ARGS__;                                        \
       },                                                    \
-      testing::KilledBySignal(signal), testing::MatchesRegex(text))
+      testing::KilledBySignal(signal), said_like(text))
 
 class GuardedFault : public testing::Test {
  protected:

@@ -28,7 +28,7 @@ using namespace test;
         __VA_ARGS__;                \
         _exit(0);                   \
       },                            \
-      testing::KilledBySignal(SIGSEGV), testing::Eq(""))
+      testing::KilledBySignal(SIGSEGV), said(""))
 
 class GuardFault : public testing::Test {
  protected:

@@ -72,7 +72,7 @@ TEST(HardenedCalls, AWalkMeetsLiveBlocksAlone) {
 
 // What a right program does, alone in the mode and beside others.
 void call_rightly() {
-  for (int i = 0; i < 3000; i++) {
+  for (int i = 0; i < thread_rounds(3000); i++) {
     const size_t bytes = static_cast<size_t>(i) * 37 % 9000;
     api::free_sized(hide(api::malloc(bytes)), bytes);
     api::delete_block<CallKind::one>(hide(api::new_block<CallKind::one>(bytes)), bytes);

@@ -45,7 +45,7 @@ inline char* hard_block(size_t bytes) {
       },                                   \
       ending, text)
 #define EXPECT_HARD_STOP(text, ...) \
-  EXPECT_HARD_END(testing::KilledBySignal(SIGABRT), testing::MatchesRegex(text), __VA_ARGS__)
+  EXPECT_HARD_END(testing::KilledBySignal(SIGABRT), said_like(text), __VA_ARGS__)
 #define EXPECT_HARD_FAULT(...) EXPECT_HARD_END(testing::KilledBySignal(SIGSEGV), "", __VA_ARGS__)
 #define EXPECT_HARD_PASS(...) EXPECT_HARD_END(testing::ExitedWithCode(0), "", __VA_ARGS__)
 

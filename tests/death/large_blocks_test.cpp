@@ -49,7 +49,7 @@ TEST(LargeBlock, FreedByTwoThreads) {
 }
 
 // What one thread reads of the block, the other one is just changing. Each round is a new child.
-constexpr int rounds = 100;
+constexpr int rounds = thread_rounds(100);
 const std::string either_fault = "talus: (double free of|invalid pointer) 0x[0-9a-f]+ .*\n";
 
 TEST(LargeBlock, FreedByTwoThreadsAtOnce) {
@@ -61,7 +61,7 @@ TEST(LargeBlock, FreedByTwoThreadsAtOnce) {
             void* block = hide(api::malloc(bytes));
             at_once([&] { api::free(block); }, [&] { api::free(block); });
           },
-          testing::KilledBySignal(SIGABRT), testing::MatchesRegex(either_fault));
+          testing::KilledBySignal(SIGABRT), said_like(either_fault));
       if (HasFailure()) return;
     }
   }
@@ -81,7 +81,7 @@ TEST(LargeBlock, FreedWhileAnotherThreadResizesIt) {
           [](int status) {
             return testing::KilledBySignal(SIGABRT)(status) || testing::ExitedWithCode(0)(status);
           },
-          testing::MatchesRegex(either_fault + "|"));
+          said_like(either_fault + "|"));
       if (HasFailure()) return;
     }
   }

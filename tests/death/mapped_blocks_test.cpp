@@ -47,7 +47,7 @@ void begin_mode(HeapMode mode = HeapMode::mapped) {
         begin_mode();                      \
         __VA_ARGS__;                       \
       },                                   \
-      testing::KilledBySignal(signal), testing::MatchesRegex(text))
+      testing::KilledBySignal(signal), said_like(text))
 
 class MappedFault : public testing::Test {
  protected:
@@ -102,9 +102,8 @@ TEST_F(MappedFault, UnderrunWhereBlocksBeginAtAGuard) {
         text_of(api::malloc(100))[-1] = 1;
       },
       testing::KilledBySignal(SIGSEGV),
-      testing::MatchesRegex("talus: fault at " + at +
-                            ", 1 bytes before the live block of 100 bytes at " + at + allocated +
-                            "\n"));
+      said_like("talus: fault at " + at + ", 1 bytes before the live block of 100 bytes at " + at +
+                allocated + "\n"));
 }
 
 TEST_F(MappedFault, UseAfterFree) {
