@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// space/range_purger: purges free ranges, oldest first, down to the goal or as far as it is asked.
+// space/range_purger: purges free ranges, old ones first, down to the goal or as far as asked.
 //
 // Owns: the ranges that are being purged, and what the kernel refused lately. Invariants: a range
 // that is being purged is in no index and has no user; the kernel is entered without the lock.
@@ -80,8 +80,8 @@ class RangePurger {
       if (rest != 0 && stages.huge.is_huge(base)) purge_piece(stages, held, *range, {base, rest});
     }
   }
-  // Purges at least `bytes_wanted` of the dirty ranges if they have it, oldest first. Returns bytes
-  // purged.
+  // Purges at least `bytes_wanted` of the dirty ranges if they have it, in the order of
+  // next_source(). Returns bytes purged.
   TALUS_USUAL size_t purge(Stages& stages, Held<SpaceLock>& held, size_t bytes_wanted,
                            PurgeMode mode) noexcept {
     const uint64_t begun_ms = os::System::now_ms();
@@ -93,8 +93,9 @@ class RangePurger {
     PurgePace pace{mode, os::System::now_ns()};
     while (purged < bytes_wanted && purger_count_ < purgers_max && stages.supply_nodes()) {
       if (stages.ranges.oldest() == nullptr) break;
-      FreeRange& from = *stages.ranges.oldest();
-      const PurgePiece piece = piece_of(stages, from, bytes_wanted - purged, pace);
+      const Source source = next_source(stages, *stages.ranges.oldest(), pace);
+      FreeRange& from = source.range;
+      const PurgePiece piece = piece_of(stages, source, bytes_wanted - purged, pace);
       if (piece.base == 0) {
         stages.ranges.make_newest(from);
         if (++left_alone > stages.ranges.free_range_count()) break;
@@ -156,15 +157,48 @@ class RangePurger {
     stages.ranges.put_back(node, piece.base, done ? 0 : piece.slices);
     return done;
   }
+  // A dirty range, and what of it may be purged next.
+  struct Source {
+    FreeRange& range;
+    PurgePart part;
+  };
+
+  // A huge page that is purged in part, because a user has the rest, comes back one small page at a
+  // time. So forced purging takes the oldest range that has whole huge pages. If the first few have
+  // none, it takes all of the oldest. docs/decisions/0042 has the measurements.
+  TALUS_USUAL Source next_source(const Stages& stages, FreeRange& oldest,
+                                 const PurgePace& pace) const noexcept {
+    const bool is_choosy = pace.mode() == PurgeMode::forced && !pace.met_refusal();
+    FreeRange* at = is_choosy && stages.huge.has_huge() ? &oldest : nullptr;
+    for (size_t looks = 0; at != nullptr && looks < whole_looks; looks++, at = at->newer) {
+      const PurgePart part = whole_part(stages.huge, *at);
+      if (!part.is_empty() && at->refused_in != refusals_turn_) return {*at, part};
+    }
+    return {oldest, PurgePart::all_of(oldest)};
+  }
+  // The range without the ends that share a huge page with a user.
+  static PurgePart whole_part(const HugePagePolicy& huge, const FreeRange& range) noexcept {
+    PurgePart part = PurgePart::all_of(range);
+    const uintptr_t first = round_down(part.base, arena_alignment);
+    const uintptr_t last = round_up(part.end, arena_alignment);
+    const FreeRange* before = FreeRanges::clean_range_at(part.base - 1);
+    const FreeRange* after = FreeRanges::clean_range_at(part.end);
+    const bool is_free_before = first == part.base || (before != nullptr && before->base <= first);
+    const bool is_free_behind = last == part.end || (after != nullptr && after->end() >= last);
+    if (!is_free_before && huge.is_huge(range.base)) part.base = first + arena_alignment;
+    if (!is_free_behind && huge.is_huge(range.end() - 1)) part.end = last - arena_alignment;
+    return part;
+  }
   // Base 0: the range is better left alone, or the kernel refused it just now.
-  PurgePiece piece_of(const Stages& stages, FreeRange& from, size_t bytes_wanted,
+  PurgePiece piece_of(const Stages& stages, const Source& source, size_t bytes_wanted,
                       const PurgePace& pace) const noexcept {
+    FreeRange& from = source.range;
     if (from.refused_in == refusals_turn_) return {};
-    if (pace.has_passed_over(from)) {
+    if (pace.has_passed_over(PurgePart::all_of(from))) {
       from.refused_in = refusals_turn_;
       return {};
     }
-    return choose_piece(from, bytes_wanted, pace, stages.huge.is_huge(from.base));
+    return choose_piece(source.part, bytes_wanted, pace, stages.huge.is_huge(from.base));
   }
   // The kernel may be asked again for ranges that it refused before.
   TALUS_COLD void begin_refusals(uint64_t now_ms) noexcept {
@@ -200,6 +234,8 @@ class RangePurger {
   // One page of page-map entries and two of descriptors describe this many bytes of addresses.
   static constexpr size_t map_purge_bytes = 64 * mib;
   static constexpr size_t purgers_max = 16;  // threads that purge at a time
+  // How many of the oldest ranges are looked at for whole huge pages before each call.
+  static constexpr size_t whole_looks = 16;
   // After this many refusals in a row the kernel is not asked again for a while: the program may
   // keep all of its memory locked. A slice takes several, and refused ranges lie together.
   static constexpr size_t refusals_max = 64;

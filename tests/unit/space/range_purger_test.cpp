@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <vector>
 
 #include "space_fixture.hpp"
 
@@ -98,6 +99,68 @@ TEST_F(RangePurgerTest, LockedPagesCostTheirSlices) {
     space_.purge_beyond(held, 0);
     EXPECT_EQ(space_.dirty_bytes(), 0u) << is_patient;
   }
+}
+
+// What goes first are whole huge pages: a page with a user on its other side stays as long as there
+// are others. A page whose other side is free is whole.
+TEST_F(RangePurgerTest, TearsNoHugePageWhileThereAreWholeOnes) {
+  rare_calls.ask_when_needed([]() noexcept { return true; });
+  options.thp = HugePages::adaptive;
+  options.retain_bytes = size_t{1} << 30;
+  options.decay_ms = 3'600'000;  // nothing goes because time passes
+  Held held{space_.lock()};
+  constexpr size_t bytes = arena_alignment + arena_alignment / 2;
+  const auto is_hole = [](size_t i) { return i == 10 || i == 20; };
+  std::vector<uintptr_t> bases;
+  for (size_t i = 0; i < 40; i++) {
+    const Range range = space_.take(held, bytes / slice_bytes);
+    bases.push_back(range.base);
+    if (is_hole(i)) continue;
+    memset(reinterpret_cast<void*>(range.base), 1, bytes);
+    use(range);
+  }
+  for (size_t i = 0; i < bases.size(); i++) {
+    if (is_hole(i)) space_.give(held, bases[i], bytes / slice_bytes, false);
+  }
+  struct Freed {
+    uintptr_t base, first, last;  // [first, last) is in whole huge pages
+  };
+  std::vector<Freed> freed;
+  size_t whole_bytes = 0;
+  bool has_free_neighbour = false;
+  for (size_t i = 5; i < 30; i += 2) {
+    const uintptr_t base = bases[i], end = base + bytes;
+    if (!space_.is_huge(held, base) || !space_.is_huge(held, end - 1)) continue;
+    Freed range{base, round_up(base, arena_alignment), round_down(end, arena_alignment)};
+    const FreeRange* before = FreeRanges::clean_range_at(base - 1);
+    const FreeRange* behind = FreeRanges::clean_range_at(end);
+    if (before != nullptr && before->base <= round_down(base, arena_alignment)) range.first = base;
+    if (behind != nullptr && behind->end() >= round_up(end, arena_alignment)) range.last = end;
+    const bool is_free_before = before != nullptr && range.first == base;
+    const bool is_free_behind = behind != nullptr && range.last == end;
+    if (!is_free_before && users_.count(base - bytes) == 0) continue;
+    if (!is_free_behind && users_.count(end) == 0) continue;
+    has_free_neighbour |= is_free_before && base % arena_alignment != 0;
+    has_free_neighbour |= is_free_behind && end % arena_alignment != 0;
+    freed.push_back(range);
+    whole_bytes += range.last - range.first;
+  }
+  EXPECT_GE(freed.size(), 6u);
+  EXPECT_TRUE(has_free_neighbour) << "beside one of the holes";
+  for (const Freed& range : freed) give(held, range.base);
+  ASSERT_EQ(space_.dirty_bytes(), freed.size() * bytes);
+  space_.purge_beyond(held, space_.dirty_bytes() - whole_bytes);
+  const auto pages = [](uintptr_t from, uintptr_t to) {
+    return from < to ? pages_there(from, to - from) : 0;
+  };
+  for (const Freed& range : freed) {
+    EXPECT_EQ(pages(range.first, range.last), 0u);
+    const size_t ends = bytes - (range.last - range.first);
+    EXPECT_EQ(pages(range.base, range.first) + pages(range.last, range.base + bytes),
+              ends / os::page_bytes());
+  }
+  space_.purge_beyond(held, slice_bytes);
+  EXPECT_LE(space_.dirty_bytes(), slice_bytes) << "what is torn last goes, too";
 }
 
 // Small ranges at large alignments leave gaps, whatever was filled before, also where huge pages
