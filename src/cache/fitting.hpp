@@ -55,12 +55,14 @@ TALUS_APART void make_fitted_class(size_t bytes) noexcept {
   });
 }
 
+static_assert(fitted_block_bytes_max / cache_line_bytes <= UINT16_MAX, "a row holds its size");
+
 // A thread asks for this size, and has no block of it at hand.
 TALUS_SLOW void note_request(ThreadCache& cache, size_t bytes) noexcept {
   RequestRow& row = cache.requests[index_of(slow_class_of(bytes)) - fast_class_count];
-  const auto block_bytes = static_cast<uint32_t>(fitted_bytes_of(bytes));
-  if (row.block_bytes != block_bytes) {
-    row.block_bytes = block_bytes;
+  const auto block_lines = static_cast<uint16_t>(fitted_bytes_of(bytes) / cache_line_bytes);
+  if (row.block_lines != block_lines) {
+    row.block_lines = block_lines;
     row.length = 0;
   }
   const uint32_t wanted = bytes < fitted_spread_bytes_min ? fitted_row_small : fitted_row;

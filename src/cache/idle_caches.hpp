@@ -14,7 +14,7 @@
 //   none     the context is no cache; never another state
 // lead_owner (modes/chain.hpp) uses the same way to give a running thread another context: the one
 // that the probe names is the one to come back to, in any state.
-// The background thread asks: it replaces the thread's context by the cache's probe context, which
+// The background thread asks: it replaces the thread's context by the probe context, which
 // owns no blocks and has empty lists. It looks again after idle_probe_wait_us. An owner that
 // allocates or frees meanwhile enters a slow path, because the probe context leads there, and comes
 // back. Any other owner is idle, or stopped within one call that had loaded its context before. A
@@ -88,8 +88,8 @@ inline void take_context_again(ThreadCache& cache) noexcept {
   Held held{idle_probe.lock};
   if (cache.shared_state.load_own() == OwnerState::active) return;  // under the lock
   become_whole(cache);
-  set_context(*idle_probe.context.shared_before.load_own());  // under the lock
-  cache.shared_state.store_own(OwnerState::active);           // under the lock
+  set_context(*idle_probe.shared_before.load_own());  // under the lock
+  cache.shared_state.store_own(OwnerState::active);   // under the lock
 }
 // Notes that the owner is in a slow path. False: it must come back before it works.
 TALUS_FAST bool say_busy(ThreadCache& cache) noexcept {
@@ -171,20 +171,15 @@ class MaybeWorking {
 };
 
 // The operations of the probe context lead the owner back.
-inline ThreadCache* cache_of_probe(ThreadContext& context) noexcept {
-  ThreadCache* cache = static_cast<ProbeContext&>(context).cache;
+TALUS_HOOK ThreadCache* cache_of_probe(ThreadContext&) noexcept {
+  ThreadCache* cache = this_cache;
   come_back(*cache);
   return cache;
 }
-inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, true};
 
 // The calling thread begins to use this cache by its current context.
 inline void attend(ThreadCache& cache) noexcept {
-  ProbeContext& probe = cache.idle_probe.context;
-  if (probe.cache == nullptr) {  // otherwise it is as the cache's last owner left it
-    close_context(probe, probe_operations);
-    probe.cache = &cache;
-  }
+  this_cache = &cache;
   Held held{cache.idle_probe.lock};
   cache.idle_probe.context_slot.store_own(&this_context);  // under the lock
 }
@@ -197,6 +192,7 @@ inline void depart(ThreadCache& cache, ThreadContext& last) noexcept {
   idle_probe.context_slot.store_own(nullptr);        // under the lock
   cache.shared_state.store_own(OwnerState::active);  // under the lock
   set_context(last);
+  this_cache = nullptr;
 }
 
 // A value that changes when the owner allocates or frees.
@@ -215,9 +211,9 @@ inline uint64_t activity_of(ThreadCache& cache) noexcept {
 // is as for ask(). The caller holds the idle probe's lock.
 inline void put_probe(IdleProbe& idle_probe, ThreadCache& cache, ThreadContext& next,
                       uint64_t barrier) noexcept TALUS_REQUIRES(idle_probe.lock) {
-  idle_probe.context.shared_before.store_release(&next);
+  idle_probe.shared_before.store_release(&next);
   cache.shared_state.store_release(OwnerState::asked);
-  idle_probe.context_slot.load_own()->store_release(&idle_probe.context);  // under the lock
+  idle_probe.context_slot.load_own()->store_release(registry.probe_context);  // under the lock
   idle_probe.asked_ns = os::System::now_ns();
   idle_probe.asked_before = barrier;
 }

@@ -127,14 +127,6 @@ struct KeptBlocks {
   bool is_sound() const noexcept;  // heap/sound.hpp
 };
 
-// The context that replaces a thread's own, so that the thread notices when it comes back
-// (cache/idle_caches.hpp).
-struct ProbeContext : ThreadContext {
-  ThreadCache* cache = nullptr;  // the cache it belongs to
-  // The context that it replaced; written under the idle probe's lock.
-  Atomic<ThreadContext*> shared_before;
-};
-
 // What other threads know of a cache's owner, beside shared_state and shared_busy.
 struct IdleProbe {
   IdleProbeLock lock;
@@ -146,7 +138,8 @@ struct IdleProbe {
   // when the last ask was made, and the number of the barrier that comes after it
   uint64_t asked_ns TALUS_GUARDED_BY(lock) = 0;
   uint64_t asked_before TALUS_GUARDED_BY(lock) = 0;
-  ProbeContext context;
+  // The context that the probe context replaced; written under the lock.
+  Atomic<ThreadContext*> shared_before;
   // under the registry's lock
   uint64_t seen_activity = 0;  // when the background thread looked last
 
@@ -162,8 +155,8 @@ inline constexpr size_t class_words = divide_up(class_count, 64);
 
 // Requests of one size in a row, among those of the same fixed class (cache/fitting.hpp).
 struct RequestRow {
-  uint32_t block_bytes = 0;  // of the fitted class that would serve them
-  uint32_t length = 0;
+  uint16_t block_lines = 0;  // cache lines of a block of the fitted class that would serve them
+  uint16_t length = 0;
 };
 // A row for each class above fast_bytes_max.
 inline constexpr size_t request_rows = fixed_class_count - fast_class_count;
@@ -214,6 +207,10 @@ static_assert(alignof(ThreadCache) == cache_line_bytes && alignof(Heap) == cache
               "threads share no line");
 static_assert(sizeof(ThreadCache) % cache_line_bytes == 0 && sizeof(Heap) % cache_line_bytes == 0,
               "nor do their neighbours");
+
+// The cache to which the calling thread attends; null: none, or its end has begun. The probe
+// context, which all threads share, finds it here (cache/idle_caches.hpp).
+TALUS_CONSTINIT inline TALUS_THREAD_LOCAL ThreadCache* this_cache = nullptr;
 
 // The cache behind a context; null: the thread has none.
 inline ThreadCache* cache_behind(ThreadContext& context) noexcept {

@@ -214,7 +214,7 @@ void tell_states(ModeContext& context) noexcept {
 // that.
 TALUS_APART ModeContext* modes_behind(ThreadContext& found) noexcept {
   if (!found.operations->is_probe) return nullptr;
-  ThreadContext* context = static_cast<ProbeContext&>(found).shared_before.load_acquire();
+  ThreadContext* context = this_cache->idle_probe.shared_before.load_acquire();
   const bool has_modes = context->operations != nullptr && context->operations->modes != nullptr;
   return has_modes ? static_cast<ModeContext*>(context) : nullptr;
 }

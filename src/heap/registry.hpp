@@ -43,6 +43,9 @@ struct Registry {
   size_t cpu_count TALUS_GUARDED_BY(lock) = 0;          // 0: not asked yet
   uint32_t next_donor TALUS_GUARDED_BY(lock) = 0;       // the heap to ask for a slab next
   bool has_made_caches TALUS_GUARDED_BY(lock) = false;  // the layout of lists is fixed
+  // What idle threads point at until they come back (cache/idle_caches.hpp). Made before the first
+  // cache, so that each thread sees it as it is; constant then.
+  ThreadContext* probe_context = nullptr;
   Atomic<uint32_t> shared_count;  // heaps 1 to this exist (zero at start: stays out of the file)
   Atomic<Heap*> shared_heaps[heap_count_max];
   HeapLockLine locks[heap_count_max];
@@ -197,6 +200,20 @@ inline void bound_lists(size_t list_bytes) noexcept {
   }
 }
 
+// Defined in cache/: the cache of the calling thread, which gets its own context again.
+TALUS_HOOK ThreadCache* cache_of_probe(ThreadContext& context) noexcept;
+inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, true};
+
+// False: no memory. The caller holds the registry's lock.
+TALUS_USUAL bool make_probe_context() noexcept {
+  Held held{space.lock()};
+  void* memory = space.take_metadata(held, sizeof(ThreadContext));
+  if (memory == nullptr) return false;
+  registry.probe_context = static_cast<ThreadContext*>(memory);
+  close_context(*registry.probe_context, probe_operations);
+  return true;
+}
+
 // An unused cache or a new one, with empty lists; null: no memory.
 TALUS_USUAL ThreadCache* take_cache(Held<RegistryLock>& registry_held) noexcept
     TALUS_REQUIRES(registry.lock) {
@@ -205,6 +222,7 @@ TALUS_USUAL ThreadCache* take_cache(Held<RegistryLock>& registry_held) noexcept
     arch::probe_adopt(cache);
     return cache;
   }
+  if (registry.probe_context == nullptr && !make_probe_context()) return nullptr;
   void* memory = nullptr;
   {
     Held held{space.lock()};

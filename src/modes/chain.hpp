@@ -145,7 +145,7 @@ inline void lead_owner(Held<RegistryLock>&, ThreadCache& cache) noexcept {
   Atomic<ThreadContext*>* slot = idle_probe.context_slot.load_own();  // under the lock
   if (slot == nullptr) return;  // it begins, and looks again later (attend), or it ends
   ThreadContext& next = context_for(cache);
-  Atomic<ThreadContext*>& before = idle_probe.context.shared_before;
+  Atomic<ThreadContext*>& before = idle_probe.shared_before;
   const bool is_active = cache.shared_state.load_own() == OwnerState::active;  // under the lock
   ThreadContext* now = is_active ? slot->load_own() : before.load_own();       // under the lock
   if (!may_be_led(*now) || now == &next) return;

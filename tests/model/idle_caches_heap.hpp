@@ -45,8 +45,11 @@ struct Registry {
   HeapLock heap_lock;
   Heap heap;
   ThreadCache* caches = nullptr;
+  ThreadContext* probe_context = nullptr;
 };
 inline Registry registry;
+TALUS_HOOK ThreadCache* cache_of_probe(ThreadContext& context) noexcept;
+inline constexpr ContextOperations probe_operations = {cache_of_probe, nullptr, true};
 
 inline void audit(const Heap&) noexcept {}  // this heap has no slabs to count
 inline void audit(const Registry&) noexcept {}

@@ -41,8 +41,8 @@ mutant(close_gaps_forgotten
 ]==] [==[]==])
 mutant(come_back_leaves_gaps
 [==[  become_whole(cache);
-  set_context(*idle_probe.context.shared_before.load_own());  // under the lock]==]
-[==[  set_context(*idle_probe.context.shared_before.load_own());  // under the lock]==])
+  set_context(*idle_probe.shared_before.load_own());  // under the lock]==]
+[==[  set_context(*idle_probe.shared_before.load_own());  // under the lock]==])
 mutant(depart_leaves_gaps
 [==[  become_whole(cache);
   idle_probe.context_slot.store_own(nullptr);        // under the lock]==]

@@ -35,5 +35,8 @@ string(REPLACE "Place* taken" "void** taken" text "${text}")
 string(REPLACE "inline TALUS_THREAD_LOCAL Atomic<ThreadContext*> this_context{&first_context};"
 [==[inline Atomic<ThreadContext*> contexts_of_threads[model::threads_max + 1];
 #define this_context (contexts_of_threads[model::explorer.current() + 1])]==] text "${text}")
+string(REPLACE "TALUS_CONSTINIT inline TALUS_THREAD_LOCAL ThreadCache* this_cache = nullptr;"
+[==[inline ThreadCache* caches_of_threads[model::threads_max + 1];
+#define this_cache (caches_of_threads[model::explorer.current() + 1])]==] text "${text}")
 
 file(WRITE "${OUTPUT}" "${text}")

@@ -179,10 +179,11 @@ class World : public Scenario {
     }
     cache().wide.turning_words[0] = plan_.has_wide_place ? 1 : 0;  // it turned before
     for (int i = 0; i < plan_.in_hand; i++) blocks.come_to_hand(blocks.leave_home(0));
-    talus::core::attend(cache());  // which prepares the probe context
-    talus::core::attend(cache());
-    cache().idle_probe.context_slot.store_relaxed(
-        &owner_context());  // not the probe's, which called just now
+    new (&probe_context_) talus::core::ThreadContext();
+    talus::core::registry.probe_context = &probe_context_;
+    talus::core::close_context(probe_context_, talus::core::probe_operations);
+    talus::core::caches_of_threads[owner_thread + 1] = &cache();
+    cache().idle_probe.context_slot.store_relaxed(&owner_context());
     owner_context().store_relaxed(&cache());
     cache().idle_probe.seen_activity = talus::core::activity_of(cache());
   }
@@ -192,8 +193,8 @@ class World : public Scenario {
     explorer.call_it(&owner_context(), "context");
     explorer.call_it(&list(0).top, "top");
     explorer.call_it(&list(1).top, "large top");
-    explorer.call_it(&cache().idle_probe.context.tops[0], "probe top");
-    explorer.call_it(&cache().idle_probe.context.tops[1], "probe top");
+    explorer.call_it(&probe_context_.tops[0], "probe top");
+    explorer.call_it(&probe_context_.tops[1], "probe top");
     explorer.call_it(&cache().kept.bytes, "kept bytes");
     explorer.call_it(&cache().idle_probe.lock, "idle_probe");
     explorer.call_it(&talus::core::registry.heap_lock, "heap");
@@ -332,6 +333,7 @@ class World : public Scenario {
 
   const Plan plan_;
   alignas(talus::core::ThreadCache) unsigned char cache_memory_[sizeof(talus::core::ThreadCache)];
+  talus::core::ThreadContext probe_context_;
   bool is_a_thread_asleep_ = false;
   bool sleepers_ = false;  // its address is slept on
   int others_left_ = 0;
