@@ -41,11 +41,11 @@ void free_by_name(void* block) noexcept { now(malloc_bindings.free)(block); }
 
 constexpr HeapToolCalls calls_by_name = {allocate_by_name, allocate_at_by_name, free_by_name};
 
-// Is this a definition in another library? A program that takes the address of a function, and is
-// not position independent, gives the name a place of its own; calls go on from there.
-// And a program with a malloc of its own needs no tool.
-TALUS_APART bool is_in_other_library(const void* function, const void* own) noexcept {
-  if (function == own || &dladdr == nullptr) return false;
+// Is this definition, which is not Talus' own, in another library? A program that takes the address
+// of a function, and is not position independent, gives the name a place of its own; calls go on
+// from there. And a program with a malloc of its own needs no tool.
+TALUS_APART bool is_in_other_library(const void* function) noexcept {
+  if (&dladdr == nullptr) return false;
   const char* file = nullptr;
   const void* const object = api::object_of(function, &file);
   const auto* const headers = reinterpret_cast<const void*>(getauxval(AT_PHDR));
@@ -59,7 +59,8 @@ const void* address_of(Function* function) noexcept {
 bool has_other_family() noexcept {
   const MallocBindings& bound = malloc_bindings;
   const auto is_other = [](auto* function, auto* own) noexcept {
-    return is_in_other_library(address_of(function), address_of(own));
+    // Nearly all processes end here, and map no code but that of the start.
+    return function != own && is_in_other_library(address_of(function));
   };
   return is_other(bound.malloc, &talus_own_malloc) || is_other(bound.free, &talus_own_free) ||
          is_other(bound.calloc, &talus_own_calloc) || is_other(bound.realloc, &talus_own_realloc);
