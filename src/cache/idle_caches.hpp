@@ -14,13 +14,15 @@
 //   none     the context is no cache; never another state
 // lead_owner (modes/chain.hpp) uses the same way to give a running thread another context: the one
 // that the probe names is the one to come back to, in any state.
-// The background thread asks: it replaces the thread's context by the probe context, which
-// owns no blocks and has empty lists. It looks again after idle_probe_wait_us. An owner that
-// allocates or frees meanwhile enters a slow path, because the probe context leads there, and comes
-// back. Any other owner is idle, or stopped within one call that had loaded its context before. A
-// slow path shows in shared_busy; a fast path does not show. So take_back allows for what such a
-// call may still do: pop the uppermost block, or push one above it. It takes the blocks below,
-// leaves nulls in their places (a list reads a null as its end) and does not move `top`.
+// The background thread asks: it replaces the thread's context by the probe context. All threads
+// share that one. It owns no blocks, has empty lists and never changes; a thread finds its cache by
+// this_cache, which no other thread reads. The background thread looks again after
+// idle_probe_wait_us. An owner that allocates or frees meanwhile enters a slow path, because the
+// probe context leads there, and comes back. Any other owner is idle, or stopped within one call
+// that had loaded its context before. A slow path shows in shared_busy; a fast path does not show.
+// So take_back allows for what such a call may still do: pop the uppermost block, or push one above
+// it. It takes the blocks below, leaves nulls in their places (a list reads a null as its end) and
+// does not move `top`.
 // invariants  take_back runs only in state asked, under the lock, with shared_busy 0;
 //             a thread that has set shared_busy works only in state active;
 //             in state idle a list is nulls, then at most one block and one pushed block.
