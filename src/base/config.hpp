@@ -46,19 +46,19 @@ inline constexpr unsigned class_spacing_shift = 3;
 inline constexpr unsigned medium_spacing_shift = 2;
 
 // Classes made while the program runs, each for one size that it asks for often: how many small
-// ones, how many larger ones, and the largest block (classes/fitted.hpp). Larger blocks keep their
-// descriptors, which tell of any second free at once.
-inline constexpr size_t fitted_bytes_max = medium_bytes_max;
+// ones, how many larger ones, and the largest block (classes/fitted.hpp).
+inline constexpr size_t fitted_bytes_max = mib;
 inline constexpr size_t fitted_small_classes = 4;
 inline constexpr size_t fitted_medium_classes = 12;
-// Their slabs are as short as possible with at most this part behind the last block. They have at
-// most this many blocks, so that one word tells which are free.
+// Their slabs are this long at most, and shorter where that wastes at most this part more. They
+// have at most this many blocks, so that one word tells which are free.
+inline constexpr size_t fitted_slices_max = 64;
 inline constexpr size_t fitted_rest_part = 64;
 inline constexpr size_t fitted_blocks_max = 64;
-// From this size on a class may be made only to spread blocks over the sets of processor caches.
-// For smaller sizes it must save this part of a block.
+// From this size to medium_bytes_max a class may be made only to spread blocks over the sets of
+// processor caches. For other sizes it must save this part of a block.
 inline constexpr size_t fitted_spread_bytes_min = 16 * kib;
-inline constexpr size_t fitted_saved_part = 16;
+inline constexpr size_t fitted_saved_part = 24;
 // A thread asks this many times in a row for the size, among sizes of the same fixed class, before
 // the class is made. Small sizes are fewer, so chance has to be kept out by a longer row.
 inline constexpr uint32_t fitted_row_small = 32;
@@ -147,6 +147,11 @@ inline constexpr size_t ready_bytes_max = 16 * kib;
 inline constexpr size_t arena_alignment = 2 * mib;
 inline constexpr unsigned arena_growth_shift = 2;
 inline constexpr size_t arena_growth_max = size_t{1} << 30;
+// An arena that would hold fewer ranges like its first is made longer, by at most this, until at
+// most this part is left behind the last one.
+inline constexpr size_t arena_few_ranges = 16;
+inline constexpr size_t arena_longer_max = 16 * mib;
+inline constexpr size_t arena_rest_part = 16;
 
 // From these bytes with users on, untouched addresses ask for huge pages: one page fault then does
 // the work of 512.
@@ -166,6 +171,10 @@ inline constexpr size_t fast_growth_bytes = mib;  // within less than the next
 inline constexpr uint64_t fast_growth_ns = 2 * 1000 * 1000;
 // Below this much address space all arenas ask for small pages: a huge page would be much of it.
 inline constexpr size_t small_process_bytes_max = 32 * mib;
+
+// From this size on, a range that takes untouched memory has as much purged elsewhere, where more
+// is free than in use.
+inline constexpr size_t exchange_bytes_min = mib;
 
 // How many dirty ranges are searched for one that makes room together with an untouched neighbour.
 inline constexpr size_t pair_looks = 16;

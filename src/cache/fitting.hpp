@@ -25,12 +25,19 @@
 
 namespace talus::core {
 
-// Does a class of its own serve this size better than the fixed one?
-inline bool is_worth_a_class(size_t bytes) noexcept {
-  if (bytes >= fitted_spread_bytes_min) return true;
+// What a block of this size takes without a fitted class, with its share of its slab.
+inline size_t usual_bytes_each(size_t bytes) noexcept {
+  if (bytes > medium_bytes_max) return round_up(bytes, slice_bytes);
   const SizeClass& fixed = size_class_row(slow_class_of(bytes));
-  const size_t bytes_each = fixed.slab_slices * slice_bytes / fixed.block_count;
-  return bytes_each - bytes > bytes_each / fitted_saved_part;
+  return fixed.slab_slices * slice_bytes / fixed.block_count;
+}
+// Does a class of its own serve this size better?
+inline bool is_worth_a_class(size_t bytes) noexcept {
+  if (bytes >= fitted_spread_bytes_min && bytes <= medium_bytes_max) return true;
+  const size_t usual = usual_bytes_each(bytes);
+  const SizeClass fitted = derive_fitted_class(bytes);
+  const size_t bytes_each = fitted.slab_slices * slice_bytes / fitted.block_count;
+  return bytes_each + usual / fitted_saved_part < usual;
 }
 
 // A slab of a fitted class is long, and its untouched part counts against a limit.
@@ -46,10 +53,12 @@ inline bool may_make_classes() noexcept {
 }
 
 TALUS_APART void make_fitted_class(size_t bytes) noexcept {
-  if (!may_make_classes() || !is_worth_a_class(bytes) || is_long_for_limit(bytes)) return;
+  if (!may_make_classes() || is_long_for_limit(bytes)) return;
   Held held{registry.lock};
   fitted_classes.make(bytes, [](ClassId id) noexcept {
-    const size_t most = list_blocks_of(size_class_row(id).block_bytes, options.list_bytes);
+    const size_t block_bytes = size_class_row(id).block_bytes;
+    const size_t most =
+        is_home_at_once(block_bytes) ? 0 : list_blocks_of(block_bytes, options.list_bytes);
     uint16_t& bound = list_bounds.blocks_max[index_of(id)];
     if (most < bound) bound = static_cast<uint16_t>(most);
   });
@@ -57,27 +66,36 @@ TALUS_APART void make_fitted_class(size_t bytes) noexcept {
 
 static_assert(fitted_block_bytes_max / cache_line_bytes <= UINT16_MAX, "a row holds its size");
 
+inline size_t request_row_of(size_t bytes) noexcept {
+  return bytes > medium_bytes_max ? request_rows - 1
+                                  : index_of(slow_class_of(bytes)) - fast_class_count;
+}
+
 // A thread asks for this size, and has no block of it at hand.
 TALUS_SLOW void note_request(ThreadCache& cache, size_t bytes) noexcept {
-  RequestRow& row = cache.requests[index_of(slow_class_of(bytes)) - fast_class_count];
+  RequestRow& row = cache.requests[request_row_of(bytes)];
   const auto block_lines = static_cast<uint16_t>(fitted_bytes_of(bytes) / cache_line_bytes);
   if (row.block_lines != block_lines) {
     row.block_lines = block_lines;
     row.length = 0;
   }
+  if (row.length == RequestRow::refused) return;
   const uint32_t wanted = bytes < fitted_spread_bytes_min ? fitted_row_small : fitted_row;
   if (++row.length < wanted) return;
   row.length = 0;
-  if (fitted_classes.has_room_for(bytes)) make_fitted_class(bytes);
+  if (!fitted_classes.has_room_for(bytes)) return;
+  if (is_worth_a_class(bytes)) return make_fitted_class(bytes);
+  row.length = RequestRow::refused;
 }
 
 // The class for a request above fast_bytes_max of which the thread has no block at hand. False:
 // large.
 inline bool find_slow_class(ThreadCache& cache, size_t bytes, ClassId& id) noexcept {
   TALUS_ASSERT(bytes > fast_bytes_max);
-  if (bytes > medium_bytes_max) return false;
+  if (bytes > fitted_bytes_max) return false;
   if (fitted_classes.find(bytes, id)) return true;
   note_request(cache, bytes);
+  if (bytes > medium_bytes_max) return false;
   id = slow_class_of(bytes);
   return true;
 }

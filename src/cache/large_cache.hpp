@@ -211,6 +211,7 @@ TALUS_SLOW void free_large(ThreadCache* cache, void* pointer, PageEntry word) no
 TALUS_SLOW void free_medium(ThreadCache& cache, void* pointer, ClassId id) noexcept {
   TALUS_ASSERT(is_medium(id));
   const size_t bytes = size_class_row(id).block_bytes;
+  if (is_home_at_once(bytes)) return give_past_lists(cache, pointer);
   const ThreadList list = slow_list_of(cache, id);
   if (push_within(list, pointer)) return;
   while (!has_room_to_keep(cache.kept, bytes) && displace_kept(cache)) {}

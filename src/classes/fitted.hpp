@@ -23,7 +23,7 @@ namespace talus::core {
 class FittedClasses {
  public:
   constexpr FittedClasses() noexcept {
-    for (size_t step = 0; step < step_count; step++) {
+    for (size_t step = 0; step <= medium_bytes_max / class_step_bytes; step++) {
       class_of_steps_[step].begin_as(size_class_table.class_of_steps[step]);
     }
   }
@@ -86,7 +86,7 @@ class FittedClasses {
     Atomic<uint32_t> made;  // written under the lock
   };
 
-  static constexpr size_t step_count = medium_bytes_max / class_step_bytes + 1;
+  static constexpr size_t step_count = fitted_bytes_max / class_step_bytes + 1;
 
   static constexpr size_t step_of(size_t bytes) noexcept {
     return (bytes + class_step_bytes - 1) / class_step_bytes;
@@ -95,7 +95,8 @@ class FittedClasses {
     return fitted_bytes_of(bytes) <= small_bytes_max;
   }
 
-  Atomic<uint8_t> class_of_steps_[step_count];  // fixed or fitted; by class_step_bytes
+  // Fixed or fitted; by class_step_bytes. Above medium_bytes_max: the first class, or fitted.
+  Atomic<uint8_t> class_of_steps_[step_count];
   Places small_{fitted_small_first, fitted_small_classes, {}};
   Places medium_{fitted_medium_first, fitted_medium_classes, {}};
 };

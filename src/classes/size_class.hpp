@@ -105,25 +105,56 @@ constexpr SizeClass derive_size_class(size_t index) noexcept {
 }
 
 // Blocks of a fitted class for requests of this size are this large. An odd number of cache lines
-// spreads neighbours over all sets of a processor's cache.
+// spreads neighbours over all sets of a processor's cache. Blocks for large requests are larger
+// than all for medium ones.
 constexpr size_t fitted_bytes_of(size_t bytes) noexcept {
-  return (divide_up(bytes, cache_line_bytes) | 1) * cache_line_bytes;
+  const size_t lines = divide_up(bytes, cache_line_bytes) + (bytes <= medium_bytes_max ? 0 : 2);
+  return (lines | 1) * cache_line_bytes;
 }
 inline constexpr size_t fitted_block_bytes_max = fitted_bytes_of(fitted_bytes_max);
+inline constexpr size_t fitted_medium_bytes_max = fitted_bytes_of(medium_bytes_max);
 // A slab of few large blocks begins with a number of bytes, less than this, that differs from slab
 // to slab. So its blocks begin in other sets than those of the slab before.
 inline constexpr size_t fitted_front_room = page_bytes_min;
 constexpr size_t fitted_front_room_of(size_t block_bytes) noexcept {
   return block_bytes <= small_bytes_max ? 0 : fitted_front_room;
 }
+inline constexpr size_t fitted_slab_bytes_max = fitted_slices_max * slice_bytes;
+// Blocks in a slab of this length.
+constexpr size_t fitted_blocks_of(size_t block_bytes, size_t slices) noexcept {
+  return (slices * slice_bytes - fitted_front_room_of(block_bytes)) / block_bytes;
+}
+// Slabs of this length lie in one arena, which has a length that suits them (space/arenas.hpp).
+// What part of it is blocks, in 1/2^16?
+constexpr size_t fitted_share_of(size_t block_bytes, size_t slices) noexcept {
+  const size_t slab_bytes = slices * slice_bytes;
+  const size_t blocks_bytes = fitted_blocks_of(block_bytes, slices) * block_bytes;
+  // Only arenas of few ranges are made to suit them.
+  const size_t last =
+      block_bytes <= fitted_medium_bytes_max ? fitted_slab_bytes_max : arena_longer_max;
+  size_t best = 0;
+  for (size_t bytes = fitted_slab_bytes_max; bytes <= last; bytes += arena_alignment) {
+    const size_t share = (bytes / slab_bytes * blocks_bytes << 16) / bytes;
+    if (share > best) best = share;
+  }
+  return best;
+}
 // Slices of the slabs of a fitted class.
 constexpr size_t fitted_slices_of(size_t block_bytes) noexcept {
+  const size_t blocks_min = block_bytes <= small_bytes_max ? slab_blocks_min : 2;
   const size_t front_room = fitted_front_room_of(block_bytes);
-  size_t slices =
-      divide_up(block_bytes * (front_room == 0 ? slab_blocks_min : 2) + front_room, slice_bytes);
-  while ((slices * slice_bytes - front_room) % block_bytes + front_room >
-         slices * slice_bytes / fitted_rest_part) {
-    if (((slices + 1) * slice_bytes - front_room) / block_bytes > fitted_blocks_max) break;
+  const size_t first = divide_up(block_bytes * blocks_min + front_room, slice_bytes);
+  size_t last = first, best = 0;
+  for (size_t slices = first; slices <= fitted_slices_max; slices++) {
+    if (fitted_blocks_of(block_bytes, slices) > fitted_blocks_max) break;
+    const size_t share = fitted_share_of(block_bytes, slices);
+    if (share > best) best = share;
+    last = slices;
+  }
+  if (block_bytes <= fitted_medium_bytes_max)
+    best -= best / fitted_rest_part;  // shorter is worth this
+  size_t slices = first;
+  while (slices < last && fitted_share_of(block_bytes, slices) < best) {
     slices++;
   }
   return slices;
@@ -207,6 +238,11 @@ TALUS_FAST constexpr bool is_fitted(ClassId id) noexcept {
 TALUS_FAST constexpr bool is_medium(ClassId id) noexcept {
   const size_t index = index_of(id);
   return index >= small_class_count && index - fitted_small_first >= fitted_small_classes;
+}
+// Does a freed block go to its slab at once? Then each second free of it is told, as with blocks of
+// their own, which are as large.
+TALUS_FAST constexpr bool is_home_at_once(size_t block_bytes) noexcept {
+  return block_bytes > fitted_medium_bytes_max;
 }
 // May a block of the next class serve a request for this one?
 TALUS_FAST constexpr bool has_next_medium(ClassId id) noexcept {
@@ -347,10 +383,8 @@ static_assert(is_power_of_two(small_bytes_max) && is_power_of_two(medium_bytes_m
 constexpr bool divisions_are_exact(size_t slab_bytes, size_t block_bytes) noexcept {
   return slab_bytes * block_bytes < (size_t{1} << reciprocal_shift);
 }
-// A slab has at least two blocks. It is lengthened slice by slice while the rest is too large, so
-// the longest has the rest of almost a slice.
-inline constexpr size_t fitted_slab_bytes_max =
-    slice_bytes * fitted_rest_part + 2 * fitted_block_bytes_max;
+static_assert(fitted_slab_bytes_max >= 2 * fitted_block_bytes_max + fitted_front_room,
+              "a slab has at least two blocks");
 static_assert(divisions_are_exact(slab_bytes_max(), medium_bytes_max) &&
                   divisions_are_exact(fitted_slab_bytes_max, fitted_block_bytes_max) &&
                   slice_bytes / block_alignment < (size_t{1} << (64 - reciprocal_shift)),

@@ -157,9 +157,10 @@ inline constexpr size_t class_words = divide_up(class_count, 64);
 struct RequestRow {
   uint16_t block_lines = 0;  // cache lines of a block of the fitted class that would serve them
   uint16_t length = 0;
+  static constexpr uint16_t refused = UINT16_MAX;  // as length: the size gets no class
 };
-// A row for each class above fast_bytes_max.
-inline constexpr size_t request_rows = fixed_class_count - fast_class_count;
+// A row for each class above fast_bytes_max, and one for large blocks.
+inline constexpr size_t request_rows = fixed_class_count - fast_class_count + 1;
 
 struct ModeContext;
 struct SidedContext;

@@ -16,6 +16,7 @@
 #include "store/large.hpp"
 #include "paths/alloc.hpp"
 #include "paths/alloc_slow.hpp"
+#include "paths/facts.hpp"
 #include "paths/free.hpp"
 #include "paths/resize.hpp"
 #include "instances/instance_from.hpp"

@@ -14,7 +14,7 @@
 #include "heap/heap.hpp"
 #include "heap/modes.hpp"
 #include "heap/registry.hpp"
-#include "paths/resize.hpp"
+#include "paths/facts.hpp"
 #include "modes/chain.hpp"
 
 namespace talus::core::allocated {

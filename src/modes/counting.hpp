@@ -13,7 +13,7 @@
 
 #include "base/base.hpp"
 #include "heap/modes.hpp"
-#include "paths/resize.hpp"
+#include "paths/facts.hpp"
 
 namespace talus::core::counting {
 

@@ -14,7 +14,7 @@
 #include "settings/options.hpp"
 #include "os/bytes.hpp"
 #include "heap/modes.hpp"
-#include "paths/resize.hpp"
+#include "paths/facts.hpp"
 #include "modes/chain.hpp"
 
 namespace talus::core::fill {

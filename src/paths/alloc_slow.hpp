@@ -75,6 +75,7 @@ TALUS_SLOW BlockMade allocate_above_fast(ThreadCache& cache, size_t bytes, Fit f
   if (!find_slow_class(cache, bytes, id)) return allocate_large(&cache, bytes, slice_bytes);
   const BlockMade made = allocate_on(&cache, id, fit);
   if (TALUS_LIKELY(made.block != nullptr) || !is_fitted(id)) return made;
+  if (bytes > medium_bytes_max) return allocate_large(&cache, bytes, slice_bytes);
   return allocate_on(&cache, slow_class_of(bytes), fit);
 }
 

@@ -12,10 +12,8 @@
 #include "os/bytes.hpp"
 #include "os/os.hpp"
 #include "os/report.hpp"
-#include "sync/ranked_lock.hpp"
 #include "slab/block_states.hpp"
 #include "slab/contents.hpp"
-#include "slab/contents_check.hpp"
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
@@ -27,7 +25,6 @@
 #include "regions/region_words.hpp"
 #include "store/instance_large.hpp"
 #include "store/large.hpp"
-#include "store/slab_at.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"
@@ -35,6 +32,7 @@
 #include "paths/alloc.hpp"
 #include "paths/free.hpp"
 #include "paths/alloc_slow.hpp"
+#include "paths/facts.hpp"
 #include "paths/free_slow.hpp"
 #include "paths/instance_blocks.hpp"
 #include "paths/instance_region.hpp"
@@ -83,64 +81,6 @@ inline void* allocate_zeroed(size_t bytes) noexcept {
   void* block = allocate(bytes);
   if (block != nullptr) clear_bytes(block, bytes);
   return block;
-}
-
-// The usable bytes of a block in a slab. Reports any other pointer, and a damaged trailer.
-inline size_t usable_bytes_in(const Slab& slab, const void* pointer, const char* call) noexcept {
-  const uint32_t index = slab.prove(pointer);
-  return TALUS_LIKELY(!slab.has_trailers) ? slab.block_bytes
-                                          : usable_bytes_by_state(slab, index, pointer, call);
-}
-
-// What is known about a live block. Reports any other pointer, with the name `call`.
-struct BlockFacts {
-  size_t usable_bytes = 0;
-  LargeBlock* large = nullptr;      // null: a small one, or special
-  SpecialBlock* special = nullptr;  // null: large, small, or as large as a block of a slab
-  HeapId owner = HeapId::none;      // of a large one: only if that is an instance
-};
-
-TALUS_USUAL BlockFacts facts_of(void* pointer, const char* call) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  const PageEntry word = page_map.word_anywhere(address);
-  if (word.is_slab()) {
-    const Slab& slab = prove_slab(pointer, call);
-    // A copy from the middle of a block would read behind its end.
-    return {usable_bytes_in(slab, pointer, call), nullptr, nullptr, word.owner()};
-  }
-  if (is_special(word)) {
-    SpecialBlock& block = prove_special(pointer, call);
-    return {block.operations().usable_bytes(block, pointer, call), nullptr, own_sized(&block)};
-  }
-  if (!word.is_large()) report::foreign_pointer(pointer, call);
-  LargeBlock& large = prove_large(pointer, call);
-  return {large.usable_bytes, &large, nullptr, owner_of_large(word)};
-}
-
-// A checked instance's block that is in its slab is not the program's. Reports it.
-TALUS_APART void refuse_freed_inside(HeapId owner, const void* pointer, const char* call) noexcept {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
-  const Slab& slab = *static_cast<const Slab*>(page_map.descriptor_of_owned(address));
-  if (!slab.is_exact()) return;
-  Held held{instance_slot(owner).lock};
-  const bool is_there = page_map.word_of(address).owner() == owner;  // the slab, still
-  if (is_there && slab.is_free(slab.prove(pointer))) {
-    report::freed_block(pointer, slab.block_bytes, call);
-  }
-}
-// The same before any resize. Large blocks and regions prove their blocks themselves.
-TALUS_FAST void refuse_freed(const BlockFacts& facts, const void* pointer,
-                             const char* call) noexcept {
-  if (TALUS_LIKELY(!is_instance(facts.owner)) || facts.large != nullptr) return;
-  refuse_freed_inside(facts.owner, pointer, call);
-}
-
-// A call asks for the size of a block, which the program may have freed. Does nothing for null.
-TALUS_APART void look_at(void* pointer, const char* call) noexcept {
-  if (pointer == nullptr) return;
-  if (current_context().operations != nullptr) note_look(pointer, call);
-  const PageEntry word = page_map.word_anywhere(reinterpret_cast<uintptr_t>(pointer));
-  if (word.is_slab() && is_instance(word.owner())) refuse_freed_inside(word.owner(), pointer, call);
 }
 
 // The usable bytes of a block. An instance may live in the block: the call only asks, and touches

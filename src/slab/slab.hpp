@@ -98,8 +98,8 @@ struct Slab {
     reciprocal = row.reciprocal;
     block_bytes = row.block_bytes;
     block_count = blocks;
-    be_usual();
     free_count = block_count;
+    is_home_at_once(block_bytes) ? be_exact() : be_usual();
     purged_page_bytes = 0;
     purged_units = 0;
     was_purged = false;

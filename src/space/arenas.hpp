@@ -51,6 +51,7 @@ class Arenas {
     bytes = round_up(bytes, alignment);
     if (bytes > bytes_most) bytes = round_down(bytes_most, alignment);
     if (bytes < needed) bytes = needed;
+    if (!is_small && bytes_most == SIZE_MAX) bytes = without_rest(bytes, needed_bytes);
     if (const PageProvider* from = provider()) {
       const ProvidedRange range = from->reserve(round_up(needed_bytes, slice_bytes), bytes);
       if (range.base != 0) return Arena{range.base, range.bytes, from};
@@ -123,6 +124,17 @@ class Arenas {
   }
 
  private:
+  // At least `bytes`, filled by ranges of `range_bytes` but for little. A huge page that the last
+  // of them begins would make the rest resident.
+  static size_t without_rest(size_t bytes, size_t range_bytes) noexcept {
+    if (range_bytes < bytes / arena_few_ranges || range_bytes > arena_longer_max) return bytes;
+    size_t best = bytes;
+    for (size_t more = bytes; more - bytes <= arena_longer_max; more += arena_alignment) {
+      if (more % range_bytes * best < best % range_bytes * more) best = more;
+      if (best % range_bytes <= best / arena_rest_part) break;
+    }
+    return best;
+  }
   PageRequest request_at(uintptr_t address) const noexcept {
     for (const ListedArena* at = newest(); at != nullptr; at = at->next) {
       if (address - at->arena.base < at->arena.bytes) return at->arena.request;

@@ -132,6 +132,7 @@ TALUS_FAST RemoteBatch& remote_batch(ThreadCache& cache, HeapId owner) noexcept 
 
 // Frees a block of another heap's slab, with its page-map entry.
 TALUS_FAST void free_remote(ThreadCache& cache, void* pointer, PageEntry word) noexcept {
+  if (TALUS_UNLIKELY(is_home_at_once(block_bytes_of(word)))) return free_to_slab(pointer);
   RemoteBatch& batch = remote_batch(cache, word.owner());
   if (TALUS_UNLIKELY(batch.owner != word.owner())) {
     return free_remote_anew(cache, batch, pointer, word);

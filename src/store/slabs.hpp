@@ -198,8 +198,10 @@ TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
 }
 
 // One empty slab of a class stays for the next refill, unless it is large or its heap is abandoned.
+// Where no list keeps freed blocks, a large one stays, too.
 inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
-  return size_class_row(id).slab_slices == 1 &&
+  const SizeClass& row = size_class_row(id);
+  return (row.slab_slices == 1 || is_home_at_once(row.block_bytes)) &&
          !heap.is_abandoned();  // a stale answer keeps a slab, no more
 }
 // Where an ended slab loses its pages at once (option keep_classes), empty slabs are this heap's

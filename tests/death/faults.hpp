@@ -51,6 +51,10 @@ inline std::string foreign_text(const void* pointer, const char* call) {
   return "talus: invalid pointer " + hex(pointer) + " passed to " + call +
          "() (not a block of this heap: freed twice, or from another allocator)\n";
 }
+inline std::string freed_text(const void* pointer, size_t block_bytes, const char* call) {
+  return "talus: use of the freed block " + hex(pointer) + " in " + call + "() (a free block of " +
+         std::to_string(block_bytes) + " bytes)\n";
+}
 inline std::string dead_heap_text(const void* handle, const char* call) {
   return "talus: invalid heap " + hex(handle) + " passed to " + call +
          "() (destroyed, or never made)\n";

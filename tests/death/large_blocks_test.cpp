@@ -104,6 +104,89 @@ TEST(LargeBlock, ResizedAfterFree) {
   });
 }
 
+// Sizes that are asked for often are blocks of slabs (docs/decisions/0041). Their second frees are
+// told, too.
+constexpr size_t often_bytes = 290 * 1000;
+
+struct Often {
+  void* blocks[12];
+  Often() {
+    for (void*& block : blocks) block = api::malloc(often_bytes);
+  }
+  ~Often() {
+    for (void* block : blocks) api::free(block);
+  }
+  void* last() const { return hide(blocks[11]); }
+};
+
+TEST(OftenAskedLargeBlock, FreedTwice) {
+  const Often often;
+  const std::string text = double_free_text(often.last(), api::malloc_usable_size(often.last()));
+  EXPECT_FAULT(text, {
+    api::free(often.last());
+    api::free(often.last());
+  });
+  EXPECT_FAULT(text, {
+    api::free(often.last());
+    api::free(often.blocks[10]);
+    api::free(often.blocks[9]);
+    api::free(often.last());
+  });
+  EXPECT_FAULT(text, {
+    api::free(often.last());
+    on_another_thread([&] { api::free(often.last()); });
+  });
+  EXPECT_FAULT(text, {
+    on_another_thread([&] { api::free(often.last()); });
+    api::free(often.last());
+  });
+  EXPECT_FAULT(text, on_another_thread([&] {
+                 api::free(often.last());
+                 api::free(often.last());
+               }));
+}
+
+TEST(OftenAskedLargeBlock, FreedByTwoThreadsAtOnce) {
+  for (int round = 0; round < rounds; round++) {
+    EXPECT_EXIT(
+        {
+          leave_no_core_file();
+          const Often often;
+          at_once([&] { api::free(often.last()); }, [&] { api::free(often.last()); });
+        },
+        testing::KilledBySignal(SIGABRT), said_like(either_fault));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(OftenAskedLargeBlock, AskedForOrResizedAfterFree) {
+  const Often often;
+  const size_t usable = api::malloc_usable_size(often.last());
+  EXPECT_FAULT(double_free_text(often.last(), usable), {
+    api::free(often.last());
+    api::realloc(often.last(), 100);
+  });
+  for (const size_t bytes : {often_bytes, usable, 2 * often_bytes}) {
+    EXPECT_FAULT(freed_text(often.last(), usable, "realloc"), {
+      api::free(often.last());
+      api::realloc(often.last(), bytes);
+    });
+  }
+  EXPECT_FAULT(freed_text(often.last(), usable, "malloc_usable_size"), {
+    api::free(often.last());
+    api::malloc_usable_size(often.last());
+  });
+}
+
+TEST(OftenAskedLargeBlock, PointerIntoIt) {
+  const Often often;
+  const size_t usable = api::malloc_usable_size(often.last());
+  for (const size_t offset : {size_t{16}, size_t{2048}, 64 * kib}) {
+    void* inside = static_cast<char*>(often.last()) + offset;
+    EXPECT_FAULT(interior_text(inside, often.last(), usable), api::free(inside));
+  }
+}
+
 TEST(LargeBlock, OldPlaceFreedAfterAMove) {
   const Large large{given_bytes};
   EXPECT_FAULT(foreign_text(large.block, "free"), {

@@ -156,6 +156,7 @@ constexpr ClassId small_class_of(size_t bytes) noexcept { return class_of(bytes)
 constexpr ClassId slow_class_of(size_t bytes) noexcept { return class_of(bytes); }
 constexpr bool is_medium(ClassId) noexcept { return false; }
 constexpr bool is_fitted(ClassId) noexcept { return false; }
+constexpr bool is_home_at_once(size_t) noexcept { return false; }
 struct FittedClasses {
   static bool find(size_t, ClassId&) noexcept { return false; }
   static ClassId class_near(size_t bytes) noexcept { return slow_class_of(bytes); }

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/fitting.hpp"
 #include "classes/fitted.hpp"
 #include "effort.hpp"
 #include "instances/reshape.hpp"
@@ -67,6 +68,53 @@ TEST(Fitting, SmallSizesNeedALongRowAndAGain) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// Either a block has a class of its own, or its slices have little room behind it.
+TEST(Fitting, NoSizeOfAMebibyteOrLessCostsATenthMore) {
+  for (size_t bytes = 4 * kib + 1; bytes <= fitted_bytes_max; bytes += 61) {
+    const double size = static_cast<double>(bytes);
+    double cost = static_cast<double>(usual_bytes_each(bytes)) / size;
+    if (is_worth_a_class(bytes)) {
+      const SizeClass row = derive_fitted_class(bytes);
+      const double share = static_cast<double>(fitted_share_of(row.block_bytes, row.slab_slices));
+      cost = static_cast<double>(row.block_bytes) / size * 65536 / share;
+    }
+    ASSERT_LE(cost, 1.10) << bytes;
+  }
+}
+
+// Nothing waits in a list, so that a second free is always told (tests/death/large_blocks).
+TEST(Fitting, LargeBlocksGoToTheirSlabsAtOnce) {
+  constexpr size_t bytes = 300 * 1000;
+  std::vector<void*> blocks = allocate_all(bytes, 40);
+  ASSERT_TRUE(has_class_of_its_own(bytes));
+  EXPECT_LE(most_in_one_set(blocks), 16u) << "the first ones have no class";
+  for (int round = 0; round < 3; round++) {
+    void* const block = blocks.back();
+    EXPECT_EQ(usable_size(block), fitted_bytes_of(bytes));
+    free_block(block);
+    ThreadCache* const cache = cache_behind(current_context());
+    EXPECT_EQ(list_length(*cache, ClassId{uint8_t{fitted_medium_first}}), 0u);
+    blocks.back() = allocate(bytes);
+    EXPECT_EQ(blocks.back(), block);
+    test::fill_pattern(block, bytes, blocks.size() - 1);
+  }
+  free_all(blocks, bytes);
+  EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_TRUE(test::space_is_sound());
+}
+
+// A refusal is remembered until the thread asks for another size.
+TEST(Fitting, PowersOfTwoAbove256KiBStayBlocksOfTheirOwn) {
+  for (const size_t bytes : {512 * kib, mib}) {
+    free_all(allocate_all(bytes, 20), bytes);
+    EXPECT_FALSE(has_class_of_its_own(bytes));
+  }
+  constexpr size_t bytes = 512 * kib + 1;
+  free_all(allocate_all(bytes, 20), bytes);
+  EXPECT_TRUE(has_class_of_its_own(bytes));
+  EXPECT_EQ(test::live_bytes(), 0u);
+}
+
 TEST(Fitting, ManySizesAtOnceGoOnWithFixedClasses) {
   const size_t before = fitted_classes.count();
   test::Random random{test::seed_of("Fitting.Random")};
@@ -95,8 +143,7 @@ TEST(Fitting, AlignedBlocksStayWhatTheyWere) {
 }
 
 // calloc knows what was never touched, also where blocks share pages.
-TEST(Fitting, ZeroedBlocksAreZero) {
-  constexpr size_t bytes = 100 * 1000;
+void expect_zeroed_blocks(size_t bytes) {
   free_all(allocate_all(bytes, 40), bytes);
   ASSERT_TRUE(has_class_of_its_own(bytes));
   const std::vector<char> zeroes(bytes, 0);
@@ -112,6 +159,10 @@ TEST(Fitting, ZeroedBlocksAreZero) {
     for (size_t i = 1 - round % 2; i < blocks.size(); i += 2) free_block(blocks[i]);
   }
   EXPECT_EQ(test::live_bytes(), 0u);
+}
+TEST(Fitting, ZeroedBlocksAreZero) {
+  expect_zeroed_blocks(100 * 1000);
+  expect_zeroed_blocks(300 * 1000);
 }
 
 // A block that is to be zero to its end has the class that its size promises.
@@ -131,8 +182,7 @@ TEST(Fitting, WholeZeroedBlocksAreZeroToTheirEnds) {
 }
 
 // A purge takes the pages of free blocks, and nothing of those between them.
-TEST(Fitting, HolesGoBackAndLiveBlocksStay) {
-  constexpr size_t bytes = 64 * kib;
+void expect_holes_to_go(size_t bytes) {
   std::vector<void*> blocks = allocate_all(bytes, 256);
   for (size_t i = 0; i < blocks.size(); i += 2) free_block(blocks[i]);
   purge_bytes(SIZE_MAX);
@@ -155,10 +205,14 @@ TEST(Fitting, HolesGoBackAndLiveBlocksStay) {
   EXPECT_TRUE(test::space_is_sound());
 }
 
-TEST(Fitting, OtherThreadsAndResizesUseThem) {
-  constexpr size_t bytes = 48 * kib + 5;
+TEST(Fitting, HolesGoBackAndLiveBlocksStay) {
+  expect_holes_to_go(64 * kib);
+  expect_holes_to_go(300 * 1000);
+}
+
+void expect_use_by_others(size_t bytes) {
   std::vector<void*> blocks = allocate_all(bytes, 200);
-  std::thread{[&blocks] {
+  std::thread{[&blocks, bytes] {
     for (size_t i = 0; i < blocks.size(); i += 2) {
       ASSERT_TRUE(test::has_pattern(blocks[i], bytes, i));
       free_block(blocks[i]);
@@ -172,6 +226,11 @@ TEST(Fitting, OtherThreadsAndResizesUseThem) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+TEST(Fitting, OtherThreadsAndResizesUseThem) {
+  expect_use_by_others(48 * kib + 5);
+  expect_use_by_others(300 * 1000);
+}
+
 // Where each slab must keep its class, or there is a small limit, no class is made.
 TEST(Fitting, OptionsAndLimitsThatForbidThem) {
   constexpr size_t bytes = 200 * 1000;
@@ -180,7 +239,7 @@ TEST(Fitting, OptionsAndLimitsThatForbidThem) {
   EXPECT_FALSE(has_class_of_its_own(bytes));
   options.keep_classes = false;
   const size_t limit = limits.hard_bytes.load_relaxed();
-  limits.hard_bytes.store_relaxed(64 * mib);
+  limits.hard_bytes.store_relaxed(16 * mib);
   free_all(allocate_all(bytes, 20), bytes);
   EXPECT_FALSE(has_class_of_its_own(bytes));
   limits.hard_bytes.store_relaxed(limit);

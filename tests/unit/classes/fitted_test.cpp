@@ -15,7 +15,10 @@ TEST(Fitted, EverySizeHasSlabsThatCostLittle) {
     const SizeClass row = derive_fitted_class(bytes);
     const size_t slab_bytes = row.slab_slices * slice_bytes;
     const size_t lines = row.block_bytes / cache_line_bytes;
-    ASSERT_TRUE(row.block_bytes >= bytes && row.block_bytes < bytes + 2 * cache_line_bytes);
+    const size_t more_lines = bytes <= medium_bytes_max ? 2 : 4;
+    ASSERT_TRUE(row.block_bytes >= bytes &&
+                row.block_bytes < bytes + more_lines * cache_line_bytes);
+    ASSERT_EQ(is_home_at_once(row.block_bytes), bytes > medium_bytes_max) << bytes;
     ASSERT_TRUE(row.block_bytes % cache_line_bytes == 0 && lines % 2 == 1) << "all sets in turn";
     ASSERT_TRUE(row.block_count >= 2 && row.block_count <= fitted_blocks_max) << bytes;
     ASSERT_EQ(row.bitmap_words, 1u);
@@ -26,7 +29,7 @@ TEST(Fitted, EverySizeHasSlabsThatCostLittle) {
     const double cost =
         static_cast<double>(slab_bytes) / static_cast<double>(row.block_count * bytes);
     ASSERT_LE(cost, 1.07) << bytes;
-    ASSERT_LE(cost, bytes < fitted_spread_bytes_min ? 1.07 : 1.04) << bytes;
+    ASSERT_GE(fitted_share_of(row.block_bytes, row.slab_slices), 0.91 * 65536) << bytes;
   }
 }
 

@@ -108,6 +108,22 @@ TEST_F(SpaceTest, RangesBeginWhereTheyAreRequested) {
   }
 }
 
+// Free memory in ranges that are too short does not stay beside what is taken for want of them.
+TEST_F(SpaceTest, UntouchedMemoryIsTakenInExchange) {
+  Held held{space_.lock()};
+  constexpr size_t slices = 2 * mib / slice_bytes;
+  const Range first = space_.take(held, slices), between = space_.take(held, 1);
+  const Range second = space_.take(held, slices);
+  for (const Range& range : {first, between, second}) use(range);
+  give(held, first.base);
+  give(held, second.base);
+  ASSERT_EQ(space_.dirty_bytes(), 4 * mib);
+  const Range longer = space_.take(held, slices + 1);
+  use(longer);
+  EXPECT_EQ(longer.zeroed, Zeroed::yes) << "it fits into neither";
+  EXPECT_LE(space_.dirty_bytes(), 2 * mib);
+}
+
 TEST_F(TwoTouchedRanges, AnOptionalRequestTakesNoUntouchedPages) {
   Held held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
