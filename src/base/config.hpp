@@ -50,10 +50,13 @@ inline constexpr unsigned medium_spacing_shift = 2;
 inline constexpr size_t fitted_bytes_max = mib;
 inline constexpr size_t fitted_small_classes = 4;
 inline constexpr size_t fitted_medium_classes = 12;
-// Their slabs are this long at most, and shorter where that wastes at most this part more. They
-// have at most this many blocks, so that one word tells which are free.
+// Their slabs have at most this many slices, and fewer where that wastes at most this part more.
+// Instead of more slices than usual, a larger part may be wasted. They have at most this many
+// blocks, so that one word tells which are free.
 inline constexpr size_t fitted_slices_max = 64;
 inline constexpr size_t fitted_rest_part = 64;
+inline constexpr size_t fitted_slices_usual = 16;
+inline constexpr size_t fitted_long_rest_part = 24;
 inline constexpr size_t fitted_blocks_max = 64;
 // From this size to medium_bytes_max a class may be made only to spread blocks over the sets of
 // processor caches. For other sizes it must save this part of a block.

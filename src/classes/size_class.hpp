@@ -113,6 +113,11 @@ constexpr size_t fitted_bytes_of(size_t bytes) noexcept {
 }
 inline constexpr size_t fitted_block_bytes_max = fitted_bytes_of(fitted_bytes_max);
 inline constexpr size_t fitted_medium_bytes_max = fitted_bytes_of(medium_bytes_max);
+// Does a freed block go to its slab at once? Then each second free of it is told, as with blocks of
+// their own, which are as large.
+TALUS_FAST constexpr bool is_home_at_once(size_t block_bytes) noexcept {
+  return block_bytes > fitted_medium_bytes_max;
+}
 // A slab of few large blocks begins with a number of bytes, less than this, that differs from slab
 // to slab. So its blocks begin in other sets than those of the slab before.
 inline constexpr size_t fitted_front_room = page_bytes_min;
@@ -130,8 +135,7 @@ constexpr size_t fitted_share_of(size_t block_bytes, size_t slices) noexcept {
   const size_t slab_bytes = slices * slice_bytes;
   const size_t blocks_bytes = fitted_blocks_of(block_bytes, slices) * block_bytes;
   // Only arenas of few ranges are made to suit them.
-  const size_t last =
-      block_bytes <= fitted_medium_bytes_max ? fitted_slab_bytes_max : arena_longer_max;
+  const size_t last = is_home_at_once(block_bytes) ? arena_longer_max : fitted_slab_bytes_max;
   size_t best = 0;
   for (size_t bytes = fitted_slab_bytes_max; bytes <= last; bytes += arena_alignment) {
     const size_t share = (bytes / slab_bytes * blocks_bytes << 16) / bytes;
@@ -139,7 +143,14 @@ constexpr size_t fitted_share_of(size_t block_bytes, size_t slices) noexcept {
   }
   return best;
 }
-// Slices of the slabs of a fitted class.
+// The least number of slices from `first` on whose share is this, or `last`.
+constexpr size_t fitted_slices_with(size_t block_bytes, size_t share, size_t first,
+                                    size_t last) noexcept {
+  while (first < last && fitted_share_of(block_bytes, first) < share) first++;
+  return first;
+}
+// Slices of the slabs of a fitted class. Long slabs are seldom empty, so that less of them goes
+// back. A shorter slab is worth a little memory, and more where it would be long.
 constexpr size_t fitted_slices_of(size_t block_bytes) noexcept {
   const size_t blocks_min = block_bytes <= small_bytes_max ? slab_blocks_min : 2;
   const size_t front_room = fitted_front_room_of(block_bytes);
@@ -151,13 +162,11 @@ constexpr size_t fitted_slices_of(size_t block_bytes) noexcept {
     if (share > best) best = share;
     last = slices;
   }
-  if (block_bytes <= fitted_medium_bytes_max)
-    best -= best / fitted_rest_part;  // shorter is worth this
-  size_t slices = first;
-  while (slices < last && fitted_share_of(block_bytes, slices) < best) {
-    slices++;
-  }
-  return slices;
+  if (is_home_at_once(block_bytes)) return fitted_slices_with(block_bytes, best, first, last);
+  const size_t nearly = best - best / fitted_rest_part;
+  const size_t slices = fitted_slices_with(block_bytes, nearly, first, last);
+  if (slices <= fitted_slices_usual) return slices;
+  return fitted_slices_with(block_bytes, best - best / fitted_long_rest_part, first, last);
 }
 constexpr SizeClass derive_fitted_class(size_t bytes) noexcept {
   const size_t block_bytes = fitted_bytes_of(bytes);
@@ -238,11 +247,6 @@ TALUS_FAST constexpr bool is_fitted(ClassId id) noexcept {
 TALUS_FAST constexpr bool is_medium(ClassId id) noexcept {
   const size_t index = index_of(id);
   return index >= small_class_count && index - fitted_small_first >= fitted_small_classes;
-}
-// Does a freed block go to its slab at once? Then each second free of it is told, as with blocks of
-// their own, which are as large.
-TALUS_FAST constexpr bool is_home_at_once(size_t block_bytes) noexcept {
-  return block_bytes > fitted_medium_bytes_max;
 }
 // May a block of the next class serve a request for this one?
 TALUS_FAST constexpr bool has_next_medium(ClassId id) noexcept {

@@ -112,9 +112,10 @@ TEST_F(SpaceTest, RangesBeginWhereTheyAreRequested) {
 TEST_F(SpaceTest, UntouchedMemoryIsTakenInExchange) {
   Held held{space_.lock()};
   constexpr size_t slices = 2 * mib / slice_bytes;
-  const Range first = space_.take(held, slices), between = space_.take(held, 1);
-  const Range second = space_.take(held, slices);
-  for (const Range& range : {first, between, second}) use(range);
+  const Range before = space_.take(held, 1), first = space_.take(held, slices);
+  const Range between = space_.take(held, 1), second = space_.take(held, slices);
+  const Range behind = space_.take(held, 1);
+  for (const Range& range : {before, first, between, second, behind}) use(range);
   give(held, first.base);
   give(held, second.base);
   ASSERT_EQ(space_.dirty_bytes(), 4 * mib);
