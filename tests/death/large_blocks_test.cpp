@@ -162,7 +162,7 @@ TEST(OftenAskedLargeBlock, FreedByTwoThreadsAtOnce) {
 TEST(OftenAskedLargeBlock, AskedForOrResizedAfterFree) {
   const Often often;
   const size_t usable = api::malloc_usable_size(often.last());
-  // Where the block lies decides what ends the process: a look at the slab, or the end of the block.
+  // Where the block lies decides what stops it: a look at the slab, or the end of the old block.
   EXPECT_EXIT(
       {
         leave_no_core_file();
