@@ -56,9 +56,7 @@ TALUS_APART void make_fitted_class(size_t bytes) noexcept {
   if (!may_make_classes() || is_long_for_limit(bytes)) return;
   Held held{registry.lock};
   fitted_classes.make(bytes, [](ClassId id) noexcept {
-    const size_t block_bytes = size_class_row(id).block_bytes;
-    const size_t most =
-        is_home_at_once(block_bytes) ? 0 : list_blocks_of(block_bytes, options.list_bytes);
+    const size_t most = list_blocks_of(size_class_row(id).block_bytes, options.list_bytes);
     uint16_t& bound = list_bounds.blocks_max[index_of(id)];
     if (most < bound) bound = static_cast<uint16_t>(most);
   });
