@@ -67,7 +67,13 @@ class RangePurger {
   TALUS_USUAL void make_way(Stages& stages, Held<SpaceLock>& held, size_t slices) noexcept {
     keep_soft_limit(stages, held, slices * slice_bytes);
     keep_bound(stages, held, stages.given_bytes() + slices * slice_bytes);
-    exchange(stages, held, slices * slice_bytes);
+  }
+  // No free range has room for these bytes. Where more is free than in use, as much is purged as
+  // will be touched, so that memory divided into unfit ranges does not add to the peak. May unlock
+  // for a while.
+  void exchange(Stages& stages, Held<SpaceLock>& held, size_t bytes) noexcept {
+    if (bytes < exchange_bytes_min || stages.dirty_bytes() <= stages.given_bytes()) return;
+    purge(stages, held, bytes, PurgeMode::forced);
   }
   // The first touch of a huge page makes all of it resident, also what is free behind its user.
   void purge_rests_of_huge(Stages& stages, Held<SpaceLock>& held) noexcept {
@@ -134,12 +140,6 @@ class RangePurger {
   }
 
  private:
-  // No free range had room for these bytes. Where more is free than in use, as much is purged as
-  // will be touched, so that memory divided into unfit ranges does not add to the peak.
-  void exchange(Stages& stages, Held<SpaceLock>& held, size_t bytes) noexcept {
-    if (bytes < exchange_bytes_min || stages.dirty_bytes() <= stages.given_bytes()) return;
-    purge(stages, held, bytes, PurgeMode::forced);
-  }
   // A range that a thread purges without the lock.
   struct Purge {
     FreeRange* range = nullptr;  // null: there is none

@@ -62,6 +62,7 @@ class Space {
         const RangePair pair = stages_.ranges.find_pair(slices);
         if (pair.dirty != nullptr) return stages_.take_pair(pair, request);
       }
+      purger_.exchange(stages_, held, slices * slice_bytes);
       fit = find_or_grow(held, request);
       if (fit == nullptr) return {};
     }

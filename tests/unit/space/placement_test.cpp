@@ -125,6 +125,26 @@ TEST_F(SpaceTest, UntouchedMemoryIsTakenInExchange) {
   EXPECT_LE(space_.dirty_bytes(), 2 * mib);
 }
 
+// A touched range with room at its end is not purged in exchange for what it can serve.
+TEST_F(SpaceTest, NothingIsPurgedWhereTwoNeighboursMakeRoom) {
+  Held held{space_.lock()};
+  constexpr size_t slices = 2 * mib / slice_bytes;
+  const Range other = space_.take(held, slices), between = space_.take(held, 1);
+  const Range whole = space_.take(held, 3 * slices), behind = space_.take(held, 1);
+  use(other);
+  use(between);
+  use(Range{whole.base, slices, Zeroed::no});
+  use(behind);
+  space_.give_part(held, whole.base + slices * slice_bytes, 2 * slices, false);
+  give(held, other.base);
+  give(held, whole.base);
+  ASSERT_EQ(space_.dirty_bytes(), 4 * mib);
+  const Range both = space_.take(held, 2 * slices);
+  use(both);
+  EXPECT_EQ(both.base, whole.base);
+  EXPECT_EQ(space_.dirty_bytes(), 2 * mib) << "the other range is as it was";
+}
+
 TEST_F(TwoTouchedRanges, AnOptionalRequestTakesNoUntouchedPages) {
   Held held{space_.lock()};
   ASSERT_NO_FATAL_FAILURE(lay(held));
