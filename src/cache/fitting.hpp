@@ -32,19 +32,17 @@ inline size_t usual_bytes_each(size_t bytes) noexcept {
   return fixed.slab_slices * slice_bytes / fixed.block_count;
 }
 // Does a class of its own serve this size better?
-inline bool is_worth_a_class(size_t bytes) noexcept {
+inline bool is_worth_a_class(size_t bytes, const SizeClass& fitted) noexcept {
   if (bytes >= fitted_spread_bytes_min && bytes <= medium_bytes_max) return true;
   const size_t usual = usual_bytes_each(bytes);
-  const SizeClass fitted = derive_fitted_class(bytes);
   const size_t bytes_each = fitted.slab_slices * slice_bytes / fitted.block_count;
   return bytes_each + usual / fitted_saved_part < usual;
 }
 
 // A slab of a fitted class is long, and its untouched part counts against a limit.
-inline bool is_long_for_limit(size_t bytes) noexcept {
+inline bool is_long_for_limit(const SizeClass& fitted) noexcept {
   const size_t limit = limits.hard_bytes.load_hint();
-  const size_t slab_bytes = fitted_slices_of(fitted_bytes_of(bytes)) * slice_bytes;
-  return limit != 0 && slab_bytes > limit / fitted_limit_part;
+  return limit != 0 && fitted.slab_slices * slice_bytes > limit / fitted_limit_part;
 }
 
 // Options that tell slabs apart, or put something between blocks, need fixed classes.
@@ -53,7 +51,6 @@ inline bool may_make_classes() noexcept {
 }
 
 TALUS_APART void make_fitted_class(size_t bytes) noexcept {
-  if (!may_make_classes() || is_long_for_limit(bytes)) return;
   Held held{registry.lock};
   fitted_classes.make(bytes, [](ClassId id) noexcept {
     const size_t most = list_blocks_of(size_class_row(id).block_bytes, options.list_bytes);
@@ -82,8 +79,12 @@ TALUS_SLOW void note_request(ThreadCache& cache, size_t bytes) noexcept {
   if (++row.length < wanted) return;
   row.length = 0;
   if (!fitted_classes.has_room_for(bytes)) return;
-  if (is_worth_a_class(bytes)) return make_fitted_class(bytes);
-  row.length = RequestRow::refused;
+  const SizeClass fitted = derive_fitted_class(bytes);
+  if (!is_worth_a_class(bytes, fitted)) {
+    row.length = RequestRow::refused;
+  } else if (may_make_classes() && !is_long_for_limit(fitted)) {
+    make_fitted_class(bytes);
+  }
 }
 
 // The class for a request above fast_bytes_max of which the thread has no block at hand. False:

@@ -73,8 +73,8 @@ TEST(Fitting, NoSizeOfAMebibyteOrLessCostsATenthMore) {
   for (size_t bytes = 4 * kib + 1; bytes <= fitted_bytes_max; bytes += 61) {
     const double size = static_cast<double>(bytes);
     double cost = static_cast<double>(usual_bytes_each(bytes)) / size;
-    if (is_worth_a_class(bytes)) {
-      const SizeClass row = derive_fitted_class(bytes);
+    const SizeClass row = derive_fitted_class(bytes);
+    if (is_worth_a_class(bytes, row)) {
       const double share = static_cast<double>(fitted_share_of(row.block_bytes, row.slab_slices));
       cost = static_cast<double>(row.block_bytes) / size * 65536 / share;
     }
