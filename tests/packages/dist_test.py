@@ -9,7 +9,6 @@
 import itertools
 import os
 import platform
-import re
 import shutil
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import unittest
 from pathlib import Path
 
 import differences
+import glibc_versions
 from called import call
 
 SOURCE = Path(sys.argv[1])
@@ -133,9 +133,8 @@ class Dist(unittest.TestCase):
         folder = self.folder / package.name
         call("dpkg-deb", "-x", package, folder)
         library = next(folder.rglob("libtalus.so.0.*"))
-        versions = re.findall(r" UND \S+@GLIBC_([\d.]+)",
-                              call("readelf", "--dyn-syms", "--wide", library))
-        return max(versions, key=lambda version: [int(part) for part in version.split(".")])
+        symbols = call("readelf", "--dyn-syms", "--wide", library)
+        return ".".join(map(str, glibc_versions.newest(symbols)))
 
     def test_packages_depend_on_the_c_library_alone(self):
         for path in self.output.glob("libtalus0_*.deb"):

@@ -5,12 +5,13 @@
 # SPDX-License-Identifier: MIT
 """The one file to copy serves programs for old systems."""
 
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import glibc_versions
 
 SOURCE = Path(sys.argv[1])
 TARGET = "x86_64-linux-gnu.2.17"
@@ -42,9 +43,7 @@ def main():
         subprocess.run([program], check=True)
         symbols = subprocess.run(["objdump", "-T", program], check=True, text=True,
                                  stdout=subprocess.PIPE).stdout
-    versions = {tuple(map(int, text.split(".")))
-                for text in re.findall(r"GLIBC_([0-9.]+)", symbols)}
-    assert versions and max(versions) <= NEWEST, sorted(versions)
+    assert glibc_versions.newest(symbols) <= NEWEST, symbols
     return 0
 
 
