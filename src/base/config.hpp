@@ -165,7 +165,7 @@ inline constexpr size_t arena_rest_part = 16;
 //   sparse  all slabs
 inline constexpr size_t huge_proven_bytes_min = 4 * mib;
 inline constexpr size_t huge_fast_bytes_min = 8 * mib;
-inline constexpr size_t huge_dense_bytes_min = 16 * mib;
+inline constexpr size_t huge_dense_bytes_min = 32 * mib;
 inline constexpr size_t huge_sparse_bytes_min = 96 * mib;
 inline constexpr size_t huge_trusted_bytes = 32 * mib;  // at first
 inline constexpr size_t dense_free_part = 4;
@@ -241,9 +241,10 @@ inline constexpr size_t free_told_bytes = 256 * kib;
 inline constexpr size_t slab_decay_looks = 1024;
 // Thread caches that a pass visits at most.
 inline constexpr size_t caches_visited_max = 100000;
-// A heap is sparse when it lastingly leaves this part of its slabs free, and that is much. A sparse
-// process gives up its huge pages.
+// A heap is sparse when it lastingly leaves this part of its slabs free, and at least these bytes.
+// A sparse process gives up its huge pages.
 inline constexpr size_t sparse_free_part = 8;
+inline constexpr size_t sparse_surplus_bytes_min = 8 * mib;
 // How long, at least, a pass waits for an owner that is asked for its idle probe. Stores leave a
 // processor within microseconds (cache/idle_caches.hpp).
 inline constexpr uint64_t idle_probe_wait_us = 2000;

@@ -123,7 +123,7 @@ class HugePagePolicy {
   static bool is_sparse(size_t heap_surplus_bytes, size_t slab_bytes, size_t range_surplus_bytes,
                         size_t given_bytes) noexcept {
     const auto is_much = [](size_t surplus, size_t used) noexcept {
-      return surplus > used / sparse_free_part && surplus >= huge_dense_bytes_min / 2;
+      return surplus > used / sparse_free_part && surplus >= sparse_surplus_bytes_min;
     };
     return is_much(heap_surplus_bytes, slab_bytes) || is_much(range_surplus_bytes, given_bytes) ||
            given_bytes < huge_fast_bytes_min;

@@ -163,15 +163,17 @@ void expect_bound_while_sizes_change(HugePages thp) {
   give(large);
 }
 
-// Filled slowly, so that it had huge pages from 16 MiB on: little lies in them, but all of it is a
+// Filled slowly, so that it had huge pages from 32 MiB on: little lies in them, but all of it is a
 // large part of a process of 7 MiB.
 TEST_F(DecayTest, HugePagesOfAProcessThatBecameSmallAreGivenUp) {
   std::vector<void*> blocks;
-  for (int step = 0; step < 20; step++) {
+  while (bytes_with_heaps() < huge_dense_bytes_min + 6 * mib) {
+    EXPECT_TRUE(!has_huge_pages() || bytes_with_heaps() >= huge_dense_bytes_min) << "too early";
     const std::vector<void*> more = take(5000, 200);
     blocks.insert(blocks.end(), more.begin(), more.end());
     usleep(fast_growth_ns / 1000 + 1000);
   }
+  ASSERT_TRUE(has_huge_pages());
   give(blocks, 1000);
   ASSERT_GT(bytes_with_heaps(), huge_proven_bytes_min);
   make_passes(14);

@@ -112,7 +112,7 @@ TEST_F(HugePagesTest, AskForLargeBlocksOnceTheOnesBeforeWereFilled) {
   EXPECT_FALSE(policy_.has_huge()) << "the first place is the probe";
   memset(reinterpret_cast<void*>(arena_.base), 1, huge);
   const uintptr_t base = arena_.base + huge;
-  policy_.begin_use(base, base + 7 * huge, arena_.base + arena_.bytes, Filling::unknown,
+  policy_.begin_use(base, base + 12 * huge, arena_.base + arena_.bytes, Filling::unknown,
                     large_process, metadata_);
   EXPECT_TRUE(is_huge(huge));
   EXPECT_TRUE(is_huge(large_process / 2));
@@ -209,7 +209,7 @@ TEST(HugePagePolicy, IsSparseWhereMuchStaysFreeOrTheProcessIsSmall) {
   EXPECT_FALSE(HugePagePolicy::is_sparse(part, large, part, large));
   EXPECT_TRUE(HugePagePolicy::is_sparse(part + 1, large, 0, large)) << "slabs";
   EXPECT_TRUE(HugePagePolicy::is_sparse(0, large, part + 1, large)) << "ranges";
-  constexpr size_t least = huge_dense_bytes_min / 2;
+  constexpr size_t least = sparse_surplus_bytes_min;
   EXPECT_FALSE(HugePagePolicy::is_sparse(least - 1, mib, least - 1, huge_fast_bytes_min));
   EXPECT_TRUE(HugePagePolicy::is_sparse(least, mib, 0, huge_fast_bytes_min));
   EXPECT_TRUE(HugePagePolicy::is_sparse(0, 0, 0, huge_fast_bytes_min - 1)) << "small";
