@@ -78,11 +78,11 @@ TALUS_SLOW void note_request(ThreadCache& cache, size_t bytes) noexcept {
   const uint32_t wanted = bytes < fitted_spread_bytes_min ? fitted_row_small : fitted_row;
   if (++row.length < wanted) return;
   row.length = 0;
-  if (!fitted_classes.has_room_for(bytes)) return;
+  if (!may_make_classes() || !fitted_classes.has_room_for(bytes)) return;
   const SizeClass fitted = derive_fitted_class(bytes);
   if (!is_worth_a_class(bytes, fitted)) {
     row.length = RequestRow::refused;
-  } else if (may_make_classes() && !is_long_for_limit(fitted)) {
+  } else if (!is_long_for_limit(fitted)) {
     make_fitted_class(bytes);
   }
 }
