@@ -75,6 +75,14 @@ inline constexpr size_t slab_blocks_min = 4;
 // the last block. Free memory in it serves only its class.
 inline constexpr size_t slab_rest_part = 16;
 
+// Where slabs of a class end and begin in turn, the classes of a heap may keep this part of
+// retain_bytes in empty slabs.
+inline constexpr size_t empty_slabs_part = 4;
+// Slabs ended as a batch if they are at least this many, and more by a part of those that are left.
+inline constexpr size_t batch_slabs_min = 3, batch_slabs_part = 4;
+// How many nearly empty slabs of a class are searched for an empty one.
+inline constexpr size_t empty_slab_looks = 8;
+
 // How many heaps without threads are searched for a slab of a class before a new slab is made.
 inline constexpr uint32_t donor_looks = 16;
 

@@ -23,6 +23,7 @@
 #include "slab/remote_free.hpp"
 #include "slab/slab.hpp"
 #include "heap/context.hpp"
+#include "heap/empty_slabs.hpp"
 #include "heap/large_state.hpp"
 
 namespace talus::core {
@@ -53,6 +54,7 @@ struct Heap {
   size_t taken_back_bytes = 0;  // of purged pages in use again, since address space was told
   RemoteMessage* unused_messages = nullptr;
   uint32_t unused_message_count = 0;
+  EmptySlabs empty_slabs;
   // shared
   alignas(cache_line_bytes) RemoteQueue remote_queue;
   Atomic<uint32_t> shared_thread_count;  // caches before it; written under the registry's lock

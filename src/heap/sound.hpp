@@ -38,6 +38,7 @@
 #include "slab/slab.hpp"
 #include "space/space.hpp"
 #include "heap/context.hpp"
+#include "heap/empty_slabs.hpp"
 #include "heap/heap.hpp"
 #include "heap/instance.hpp"
 #include "heap/large_state.hpp"
@@ -149,6 +150,7 @@ inline bool Heap::is_sound() const noexcept {
     purged += sums.purged_bytes;
   }
   if (slabs != slab_count || bytes != slab_bytes || !are_messages_sound(*this)) return false;
+  if (!empty_slabs.is_sound()) return false;
   if (free_in_purged != partly_purged_free_bytes) return false;
   if (purging_count != 0) return free <= free_bytes && purged <= purged_page_bytes;
   return free == free_bytes && purged == purged_page_bytes;

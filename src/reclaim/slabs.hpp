@@ -14,6 +14,7 @@
 #include "sync/ranked_lock.hpp"
 #include "slab/remote_free.hpp"
 #include "space/space.hpp"
+#include "heap/empty_slabs.hpp"
 #include "heap/heap.hpp"
 #include "heap/purge_request.hpp"
 #include "heap/registry.hpp"
@@ -38,6 +39,7 @@ TALUS_USUAL void decay_heap(Heap& heap, uint64_t turns, DecayTally& tally) noexc
     rest_heap(heap);
   }
   heap.swept_refills = heap.refills;
+  heap.empty_slabs.begin_anew();
   for (; turns > 0; turns--) heap.free_mark.turn(free_touched_bytes(heap));
   surplus = heap.free_mark.surplus();
   TALUS_ASSERT(heap.slab_bytes >= heap.free_bytes);

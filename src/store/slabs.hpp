@@ -2,8 +2,8 @@
 // store/slabs: where a heap's slabs come from, how they change state, and where they go.
 //
 // Owns: the transitions of a slab between unused, available and full. Each is one function with a
-// from-to name. Invariants: a slab is in its heap's bins exactly while it has free blocks. At most
-// one slab of a class is kept empty; the others go back to address space at once.
+// from-to name. Invariants: a slab is in its heap's bins exactly while it has free blocks. An empty
+// slab goes back to address space at once, unless it may stay (store/keep_empty.hpp).
 // Called on: any thread that holds the heap's lock; may take the space lock below it.
 // Must not know: thread lists.
 #ifndef TALUS_STORE_SLABS_HPP
@@ -22,39 +22,18 @@
 #include "heap/purge_request.hpp"
 #include "heap/sound.hpp"
 #include "heap/context.hpp"
+#include "heap/empty_slabs.hpp"
 #include "heap/heap.hpp"
 #include "heap/registry.hpp"
 #include "heap/slab_room.hpp"
 #include "regions/region_words.hpp"
+#include "store/descriptor_pool.hpp"
+#include "store/keep_empty.hpp"
 #include "store/slab_at.hpp"
 #include "store/slab_guards.hpp"
 #include "store/waiting_slabs.hpp"
 
 namespace talus::core {
-
-// Descriptors without blocks, by class. All heaps share them, because slabs change hands.
-struct DescriptorPool : MadeItems {
-  Slab* unused[class_count] TALUS_GUARDED_BY(space.lock()) = {};
-
-  // Descriptors made = those of slabs + unused ones, each in the list of its class.
-  bool is_sound() const noexcept TALUS_REQUIRES(space.lock()) {
-    size_t unused_count = 0;
-    for (size_t index = 0; index < class_count; index++) {
-      for (const Slab* slab = unused[index]; slab != nullptr; slab = slab->next) {
-        if (slab->state != SlabState::unused || slab->block_count != 0) return false;
-        if (index_of(slab->class_id) != index || slab->free_count != 0) return false;
-        unused_count++;
-      }
-    }
-    return is_whole(unused_count);
-  }
-};
-TALUS_CONSTINIT inline DescriptorPool descriptor_pool;
-
-// In audit builds, where a slab begins or ends.
-inline void audit(const DescriptorPool& pool) noexcept TALUS_REQUIRES(space.lock()) {
-  if (is_audit_due(pool.made_count())) TALUS_AUDIT_SOUND(pool);
-}
 
 // A slab joins (+1) or leaves (-1) its heap, with its free blocks.
 inline void count_slab(Heap& heap, const Slab& slab, ptrdiff_t sign) noexcept {
@@ -84,28 +63,54 @@ inline Filling filling_of(const Heap& heap, ClassId id) noexcept {
   return Filling::sparse;
 }
 
-// A descriptor without blocks goes back to the pool.
-inline void put_unused(Held<SpaceLock>&, Slab& slab) noexcept TALUS_REQUIRES(space.lock()) {
-  Slab*& unused = descriptor_pool.unused[index_of(slab.class_id)];
-  slab.next = unused;
-  unused = &slab;
-  descriptor_pool.note_back();
+// Returns the range of an empty slab that is in no list to address space.
+TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
+  TALUS_ASSERT(lock_of(heap).is_own() && slab.state != SlabState::unused);
+  const size_t slices = size_class_row(slab.class_id).slab_slices;
+  const size_t all_slices = slices_of(slab);
+  const uintptr_t base = slab.range_base();
+  const bool is_kept = options.keep_classes;
+  const bool may_go = TALUS_LIKELY(is_kept || !slab.has_guard) || lift_guard(slab);
+  count_slab(heap, slab, -1);
+  slab.enter(SlabState::unused);
+  slab.block_count = slab.free_count = 0;
+  Held held{space.lock()};
+  put_unused(held, slab);
+  audit(descriptor_pool);
+  page_map.set_all(base, slices, PageEntry{}, nullptr);
+  if (TALUS_UNLIKELY(is_kept)) return let_wait(held, slab);
+  if (TALUS_UNLIKELY(!may_go)) return;  // the range is out of use, and counts as given
+  space.give(held, base, all_slices, true);
+  request_purge_if_dirty(held);
+}
+inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
+  TALUS_ASSERT(slab.state == SlabState::available);
+  heap.available[index_of(slab.class_id)].remove(slab);
+  slab_to_unused(heap, slab);
 }
 
-// Gives a descriptor room for the states of its blocks; false: no memory.
-TALUS_APART bool attach_states(Held<SpaceLock>& held, Slab& slab) noexcept
-    TALUS_REQUIRES(space.lock()) {
-  if (slab.states != nullptr) return true;
-  const size_t bytes = state_bytes(size_class_row(slab.class_id).block_count);
-  slab.states = static_cast<Atomic<uint8_t>*>(space.take_metadata(held, bytes));
-  return slab.states != nullptr;
+// The heap is about to take untouched memory. An empty slab that another class kept goes first.
+TALUS_SLOW void end_kept_slab(Heap& heap) noexcept {
+  heap.empty_slabs.find_kept([&heap](ClassId id) noexcept {
+    Slab* slab = find_empty(heap, id);
+    if (slab == nullptr) return false;
+    slab_available_to_unused(heap, *slab);
+    return true;
+  });
 }
 
 inline Slab* make_slab(Heap& heap, ClassId id) noexcept {
   TALUS_ASSERT(lock_of(heap).is_own());
+  heap.empty_slabs.note_made(id, heap.class_slabs[index_of(id)]);
   const SizeClass& row = size_class_row(id);
   const SlabRoom room = room_of_slab(id);
   Held held{space.lock()};
+  if (TALUS_UNLIKELY(heap.empty_slabs.may_have_kept()) &&
+      space.dirty_bytes() < room.slices * slice_bytes) {
+    held.unlock_for_a_while();
+    end_kept_slab(heap);
+    held.lock_again();
+  }
   Slab*& unused = descriptor_pool.unused[index_of(id)];
   Slab* slab = unused;
   if (slab == nullptr) {
@@ -150,32 +155,6 @@ TALUS_SLOW Slab* slab_unused_to_available(Heap& heap, ClassId id) noexcept {
   return slab;
 }
 
-// Returns the range of an empty slab that is in no list to address space.
-TALUS_USUAL void slab_to_unused(Heap& heap, Slab& slab) noexcept {
-  TALUS_ASSERT(lock_of(heap).is_own() && slab.state != SlabState::unused);
-  const size_t slices = size_class_row(slab.class_id).slab_slices;
-  const size_t all_slices = slices_of(slab);
-  const uintptr_t base = slab.range_base();
-  const bool is_kept = options.keep_classes;
-  const bool may_go = TALUS_LIKELY(is_kept || !slab.has_guard) || lift_guard(slab);
-  count_slab(heap, slab, -1);
-  slab.enter(SlabState::unused);
-  slab.block_count = slab.free_count = 0;
-  Held held{space.lock()};
-  put_unused(held, slab);
-  audit(descriptor_pool);
-  page_map.set_all(base, slices, PageEntry{}, nullptr);
-  if (TALUS_UNLIKELY(is_kept)) return let_wait(held, slab);
-  if (TALUS_UNLIKELY(!may_go)) return;  // the range is out of use, and counts as given
-  space.give(held, base, all_slices, true);
-  request_purge_if_dirty(held);
-}
-inline void slab_available_to_unused(Heap& heap, Slab& slab) noexcept {
-  TALUS_ASSERT(slab.state == SlabState::available);
-  heap.available[index_of(slab.class_id)].remove(slab);
-  slab_to_unused(heap, slab);
-}
-
 inline void slab_available_to_full(Heap& heap, Slab& slab) noexcept {
   TALUS_ASSERT(slab.state == SlabState::available && slab.free_count == 0);
   heap.available[index_of(slab.class_id)].remove(slab);
@@ -197,19 +176,6 @@ TALUS_SLOW void slab_partly_purged_to_available(Heap& heap, Slab& slab,
   heap.available[index_of(slab.class_id)].add(slab, SlabState::available);
 }
 
-// One empty slab of a class stays for the next refill, unless it is large or its heap is abandoned.
-// Where no list keeps freed blocks, a large one stays, too.
-inline bool may_keep_empty(const Heap& heap, ClassId id) noexcept {
-  const SizeClass& row = size_class_row(id);
-  return (row.slab_slices == 1 || is_home_at_once(row.block_bytes)) &&
-         !heap.is_abandoned();  // a stale answer keeps a slab, no more
-}
-// Where an ended slab loses its pages at once (option keep_classes), empty slabs are this heap's
-// share of free memory, as free ranges are elsewhere: reclaim ends them. Instances have limits.
-inline bool may_keep_all_empty(const Heap& heap) noexcept {
-  return !is_instance(heap.id) && !heap.is_abandoned();  // stale: as above
-}
-
 // Moves a slab to its new place after many blocks came home.
 TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noexcept {
   TALUS_ASSERT(slab.free_count > count_before && slab.state != SlabState::unused);
@@ -225,9 +191,7 @@ TALUS_SLOW void slab_got_many(Heap& heap, Slab& slab, uint32_t count_before) noe
     return;  // the purging thread looks at it afterwards
   }
   if (!slab.is_empty()) return;
-  if (TALUS_UNLIKELY(options.keep_classes) && may_keep_all_empty(heap)) return;
-  const bool is_kept = bins.holds_only(slab) && may_keep_empty(heap, slab.class_id);
-  if (!is_kept) slab_available_to_unused(heap, slab);
+  if (!may_stay_empty(heap, slab)) slab_available_to_unused(heap, slab);
 }
 
 // The slab to take blocks from; null: none has free blocks. Among slabs about equally full, one
@@ -391,6 +355,7 @@ TALUS_USUAL void return_empty_slabs(Heap& heap) noexcept {
       slab = next;
     }
   }
+  heap.empty_slabs.begin_anew();
   audit(heap);
 }
 
