@@ -11,7 +11,7 @@
 // counts as retained. Before the heap takes untouched memory it ends one of them
 // (docs/decisions/0044).
 // Owns: how many may stay, and which classes may have some. Invariant: is_sound(). Each decay pass
-// begins anew.
+// begins anew, and so does another thread that brings the heap's blocks home.
 // Called on: under the heap's lock. Must not know: slabs.
 #ifndef TALUS_HEAP_EMPTY_SLABS_HPP
 #define TALUS_HEAP_EMPTY_SLABS_HPP

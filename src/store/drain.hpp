@@ -200,6 +200,7 @@ TALUS_USUAL void drain_for_owner(Heap& owner, size_t backlog_max) noexcept {
   } else if (!lock_of(owner).try_lock()) {
     return;
   }
+  give_up_kept_slabs(owner);
   drain_remote_queue(owner);
   lock_of(owner).unlock();
 }

@@ -99,6 +99,13 @@ TALUS_SLOW void end_kept_slab(Heap& heap) noexcept {
   });
 }
 
+// Other threads bring the heap's blocks home, so its own may be at rest. It keeps no slabs for
+// batches from here on.
+inline void give_up_kept_slabs(Heap& heap) noexcept {
+  heap.empty_slabs.begin_anew();
+  while (TALUS_UNLIKELY(heap.empty_slabs.may_have_kept())) end_kept_slab(heap);
+}
+
 inline Slab* make_slab(Heap& heap, ClassId id) noexcept {
   TALUS_ASSERT(lock_of(heap).is_own());
   heap.empty_slabs.note_made(id, heap.class_slabs[index_of(id)]);

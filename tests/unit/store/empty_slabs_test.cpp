@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reclaim/decay.hpp"
+#include "effort.hpp"
 #include "quiet.hpp"
 
 namespace talus::core {
@@ -100,6 +101,20 @@ TEST_F(EmptySlabsOfHeap, EachDecayPassBeginsAnew) {
   }
   EXPECT_EQ(heap().empty_slabs.allowed(class_of(3000)), 0u);
   EXPECT_LE(slabs(3000), 8u) << "what was kept has decayed";
+}
+
+// The owner may be at rest, and no other heap can use what it keeps.
+TEST_F(EmptySlabsOfHeap, NoneStayWhereAnotherThreadFrees) {
+  if (!test::has_two_heaps()) GTEST_SKIP() << "the other thread has no heap of its own";
+  run_batches(3000);
+  ASSERT_NE(heap().empty_slabs.allowed(class_of(3000)), 0u);
+  std::vector<void*> blocks(2 * batch_slabs * size_class_row(class_of(3000)).block_count);
+  for (void*& block : blocks) block = allocate(3000);
+  test::on_threads(1, [&blocks](size_t) {
+    for (void* block : blocks) free_block(block);
+  });
+  EXPECT_EQ(heap().empty_slabs.allowed(class_of(3000)), 0u);
+  EXPECT_LE(slabs(3000), batch_slabs / 2);
 }
 
 TEST_F(EmptySlabsOfHeap, ARequestReturnsThemAll) {
