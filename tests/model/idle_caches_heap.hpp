@@ -97,6 +97,7 @@ size_t give_to_slab(Heap& heap, Slab&, Places* places, size_t) noexcept {
   return 1;
 }
 inline void return_empty_slabs(Heap&) noexcept {}
+inline void give_up_kept_slabs(Heap&) noexcept {}
 
 // No foreign blocks; two batches for a full list.
 inline constexpr size_t foreign_at_a_time = 2;
