@@ -18,6 +18,7 @@
 
 #include "base/base.hpp"
 #include "classes/size_class.hpp"
+#include "settings/machine.hpp"
 #include "settings/options.hpp"
 #include "os/bytes.hpp"
 
@@ -91,8 +92,11 @@ class EmptySlabs {
 
  private:
   static constexpr size_t words = divide_up(class_count, 64);
+  // Nothing where memory has a limit: near it, what one heap keeps is missing in another.
   static size_t bytes_most() noexcept {
-    return options.decay_ms == 0 ? 0 : options.retain_bytes / empty_slabs_part;
+    const bool is_limited =
+        limits.soft_bytes.load_hint() != 0 || limits.hard_bytes.load_hint() != 0;
+    return is_limited || options.decay_ms == 0 ? 0 : options.retain_bytes / empty_slabs_part;
   }
 
   uint8_t ended_[class_count] = {};    // since the last decay pass, and not made anew since

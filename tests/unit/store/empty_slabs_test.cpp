@@ -92,6 +92,15 @@ TEST_F(EmptySlabsOfHeap, FurtherOnesStayOnlyWhereMemoryMayBeRetained) {
   }
 }
 
+TEST_F(EmptySlabsOfHeap, NoFurtherOnesStayWhereMemoryHasALimit) {
+  for (const LimitBytes bytes : {LimitBytes{size_t{8} << 30, 0}, LimitBytes{0, size_t{8} << 30}}) {
+    limits.set(bytes);
+    run_batches(3000);
+    EXPECT_LE(slabs(3000), batch_slabs / 2);
+  }
+  limits.set({0, 0});
+}
+
 TEST_F(EmptySlabsOfHeap, EachDecayPassBeginsAnew) {
   run_batches(3000);
   ASSERT_NE(heap().empty_slabs.allowed(class_of(3000)), 0u);
