@@ -53,28 +53,22 @@ class EmptySlabs {
     allowed_bytes_ += more_bytes;
   }
   // A slab stays, because this class may keep more.
-  void note_kept(ClassId id) noexcept {
-    kept_words_[index_of(id) / 64] |= uint64_t{1} << (index_of(id) % 64);
-  }
+  void note_kept(ClassId id) noexcept { kept_classes().set(index_of(id), index_of(id) + 1, true); }
 
-  bool may_have_kept() const noexcept {
-    uint64_t all = 0;
-    for (const uint64_t word : kept_words_) all |= word;
-    return all != 0;
-  }
-  // Calls end_one(id) for the classes that kept slabs, until it returns true. Where it returns
-  // false, the class has none any more.
+  bool may_have_kept() noexcept { return kept_classes().next(0, class_count, true) != class_count; }
+  // Calls end_one(id) for the classes that kept slabs, until it returns true. False: it found none,
+  // and the class is not asked again until it keeps one.
   template <typename EndOne>
   void find_kept(EndOne end_one) noexcept {
-    for (size_t word = 0; word < words; word++) {
-      for (uint64_t left = kept_words_[word]; left != 0; left &= left - 1) {
-        if (end_one(ClassId{static_cast<uint8_t>(word * 64 + lowest_bit(left))})) return;
-        kept_words_[word] &= ~(left & (0 - left));
-      }
+    BitRow kept = kept_classes();
+    for (size_t at = 0; (at = kept.next(at, class_count, true)) < class_count; at++) {
+      if (end_one(ClassId{static_cast<uint8_t>(at)})) return;
+      kept.set(at, at + 1, false);
     }
   }
 
-  // From here on one slab of a class may stay, until more end in vain. What was kept stays kept.
+  // Forgets which slabs ended, and allows only the one that always may stay. The heap still has the
+  // slabs that it kept.
   void begin_anew() noexcept {
     clear_bytes(ended_, sizeof ended_);
     clear_bytes(allowed_, sizeof allowed_);
@@ -91,7 +85,7 @@ class EmptySlabs {
   }
 
  private:
-  static constexpr size_t words = divide_up(class_count, 64);
+  BitRow kept_classes() noexcept { return BitRow{kept_words_}; }
   // Nothing where memory has a limit: near it, what one heap keeps is missing in another.
   static size_t bytes_most() noexcept {
     const bool is_limited =
@@ -101,8 +95,9 @@ class EmptySlabs {
 
   uint8_t ended_[class_count] = {};    // since the last decay pass, and not made anew since
   uint8_t allowed_[class_count] = {};  // slabs
-  uint64_t kept_words_[words] = {};    // a bit a class: it may have slabs that were allowed to stay
-  size_t allowed_bytes_ = 0;           // of all that is allowed
+  // A bit a class: it may have slabs that were allowed to stay.
+  uint64_t kept_words_[BitRow::bytes_for(class_count) / sizeof(uint64_t)] = {};
+  size_t allowed_bytes_ = 0;  // of all that is allowed
 };
 
 }  // namespace talus::core
