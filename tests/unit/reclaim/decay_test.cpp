@@ -15,6 +15,7 @@
 #include "inspect/resident.hpp"
 #include "reclaim/decay.hpp"
 #include "neighbour.hpp"
+#include "passes.hpp"
 #include "quiet.hpp"
 
 namespace talus::core {
@@ -33,32 +34,9 @@ size_t purged_bytes() {
   return space.counters().purged_bytes;
 }
 
-// Passes follow each other as fast as their clock turns.
-void make_passes(int count, Pressure pressure = Pressure::none) {
-  for (int i = 0; i < count; i++) {
-    decay_pass(pressure);
-    usleep(12000);
-  }
-}
+using test::make_passes;
 
-class DecayTest : public testing::Test {
- protected:
-  // A slab of a fitted class may exceed the bound by its length.
-  DecayTest() : before_{options} {
-    test::use_fixed_classes_only();
-    options.helper = false;
-    options.decay_ms = 40;  // a turn is the least there is
-    purge_beyond(0);
-  }
-  ~DecayTest() override {
-    purge_request.is_served.store_relaxed(false);
-    purge_request.is_much.store_relaxed(false);
-    limits.set({0, 0});
-    limits.handler.store_release(nullptr);
-    options = before_;
-  }
-  Options before_;
-};
+class DecayTest : public test::OwnPasses {};
 
 // Blocks of these bytes, written, so that their pages are there.
 std::vector<void*> take(size_t count, size_t bytes) {

@@ -2,12 +2,10 @@
 // tests/unit/store/empty_slabs: how many empty slabs a heap keeps when batches come again.
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <vector>
 
-#include "reclaim/decay.hpp"
 #include "effort.hpp"
+#include "passes.hpp"
 #include "quiet.hpp"
 
 namespace talus::core {
@@ -16,16 +14,8 @@ namespace {
 constexpr size_t batch_slabs = 24;
 constexpr size_t batch_rounds = 16;
 
-class EmptySlabsOfHeap : public testing::Test {
+class EmptySlabsOfHeap : public test::OwnPasses {
  protected:
-  EmptySlabsOfHeap() : before_{options} {
-    test::use_fixed_classes_only();
-    options.helper = false;
-    options.decay_ms = 40;  // a turn is the least there is
-    purge_on_request(0);
-  }
-  ~EmptySlabsOfHeap() override { options = before_; }
-
   static Heap& heap() { return *test::own_cache().heap; }
   static size_t slabs(size_t bytes) { return heap().class_slabs[index_of(class_of(bytes))]; }
   // With heaps, or free and touched.
@@ -43,9 +33,6 @@ class EmptySlabsOfHeap : public testing::Test {
   static void run_batches(size_t bytes) {
     for (size_t round = 0; round < batch_rounds; round++) run_batch(bytes);
   }
-
- private:
-  Options before_;
 };
 
 TEST_F(EmptySlabsOfHeap, ABatchThatComesOnceLeavesFew) {
@@ -98,16 +85,12 @@ TEST_F(EmptySlabsOfHeap, NoFurtherOnesStayWhereMemoryHasALimit) {
     run_batches(3000);
     EXPECT_LE(slabs(3000), batch_slabs / 2);
   }
-  limits.set({0, 0});
 }
 
 TEST_F(EmptySlabsOfHeap, EachDecayPassBeginsAnew) {
   run_batches(3000);
   ASSERT_NE(heap().empty_slabs.allowed(class_of(3000)), 0u);
-  for (int pass = 0; pass < 12; pass++) {
-    usleep(12000);  // passes follow each other as fast as their clock turns
-    decay_pass(Pressure::none);
-  }
+  test::make_passes(12);
   EXPECT_EQ(heap().empty_slabs.allowed(class_of(3000)), 0u);
   EXPECT_LE(slabs(3000), 8u) << "what was kept has decayed";
 }
