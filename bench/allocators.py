@@ -155,3 +155,9 @@ def select(requests: str | None, known: dict[str, Allocator],
     if repeated := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"allocators named more than once: {', '.join(repeated)}")
     return chosen
+
+
+def select_available(requests: str | None, peers_file: Path, talus: Path) -> list[Allocator]:
+    """The same among those that can be measured here."""
+    known = available(peers_file, talus)
+    return select(requests, known, missing(peers_file, known))

@@ -14,12 +14,10 @@
 
 import argparse
 import json
-import math
 import statistics
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 from . import allocators, command_line, leanest, machine, measuring, record, workloads
 from .history import table
@@ -119,12 +117,16 @@ def findings_table(groups: dict[int, list[dict]], subject: str) -> str:
         result = next(one["result"] for one in samples if one["outcome"] == "ok")
         own = figures[subject]
         rows.append((time.ratio, [
-            str(seed), f"{result['benchmark'].removeprefix('Cr ')}", str(result["threads"]),
+            str(seed), result["benchmark"].removeprefix("Cr "), str(result["threads"]),
             f"{own.time_s:.3f}", f"{time.ratio:.2f} ({time.peer})",
             f"{own.rss_kib / KIB_PER_MIB:.1f}", f"{memory.ratio:.2f} ({memory.peer})"]))
     rows.sort(key=lambda one: -one[0])
     return table(["seed", "pattern", "threads", "s", "of the best", "MiB", "of the leanest"],
                  [row for _, row in rows])
+
+
+def mean(ratios: Iterable[float]) -> str:
+    return f"{statistics.geometric_mean(ratios):.2f}"
 
 
 def summary_table(groups: dict[int, list[dict]], subject: str) -> str:
@@ -137,8 +139,6 @@ def summary_table(groups: dict[int, list[dict]], subject: str) -> str:
                 if name in figures and subject in figures]
         if not both:
             continue
-        def mean(ratios: Iterable[float]) -> str:
-            return f"{math.exp(statistics.fmean(math.log(one) for one in ratios)):.2f}"
         far = [(behind_in_time(figures, name), behind_in_memory(figures, name))
                for figures in every.values()]
         rows.append([
@@ -198,12 +198,9 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
 
 def measure(arguments: argparse.Namespace) -> dict:
     """Raises ValueError if an allocator or the program is missing."""
-    known = allocators.available(arguments.peers,
-                                 arguments.talus or arguments.build / "libtalus.so")
-    chosen = allocators.select(arguments.alloc, known,
-                               allocators.missing(arguments.peers, known))
-    if not (arguments.build / "bench" / PROGRAM).is_file():
-        raise ValueError(f"not built: {arguments.build / 'bench' / PROGRAM}")
+    chosen = allocators.select_available(arguments.alloc, arguments.peers,
+                                         arguments.talus or arguments.build / "libtalus.so")
+    measuring.require(arguments.build / "bench", PROGRAM)
     return {"machine": machine.describe(), "day": record.now()[:10],
             "settings": {"scale": arguments.scale, "repeat": arguments.repeat},
             "samples": search(arguments, chosen)}
@@ -220,7 +217,7 @@ def main(given: list[str] | None = None) -> int:
     print(summary_table(groups, allocators.SUBJECT))
     print(findings_table(groups, allocators.SUBJECT))
     if arguments.out is not None:
-        Path(arguments.out).write_text(json.dumps(fields, indent=1) + "\n")
+        arguments.out.write_text(json.dumps(fields, indent=1) + "\n")
     return 1 if any(one["outcome"] != "ok" for one in fields["samples"]) else 0
 
 

@@ -199,6 +199,12 @@ def own_cpu_s() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
+def require(programs: Path, name: str) -> None:
+    """Raises ValueError if a workload's program is missing."""
+    if not (programs / name).is_file():
+        raise ValueError(f"not built: {programs / name}")
+
+
 def run_once(programs: Path, workload, allocator: Allocator, threads: int, scale: float,
              limits: Limits) -> dict:
     load_before = machine.load_average()

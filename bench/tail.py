@@ -214,12 +214,9 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
 
 def measure(arguments: argparse.Namespace) -> dict:
     """Raises ValueError if an allocator or a program is missing."""
-    known = allocators.available(arguments.peers,
-                                 arguments.talus or arguments.build / "libtalus.so")
-    chosen = allocators.select(arguments.alloc, known,
-                               allocators.missing(arguments.peers, known))
-    if not (arguments.build / "bench" / PROGRAM).is_file():
-        raise ValueError(f"not built: {arguments.build / 'bench' / PROGRAM}")
+    chosen = allocators.select_available(arguments.alloc, arguments.peers,
+                                         arguments.talus or arguments.build / "libtalus.so")
+    measuring.require(arguments.build / "bench", PROGRAM)
     return {"machine": machine.describe(), "day": record.now()[:10],
             "settings": {"threads": arguments.threads, "scale": arguments.scale,
                          "repeat": arguments.repeat},
