@@ -82,8 +82,8 @@ TALUS_API void* talus_recalloc(void* pointer, size_t count, size_t bytes) TALUS_
 
 /* Resizes a block in place to hold `bytes` bytes. Returns `pointer`, or null when it cannot or when
  * `pointer` is null; then the block is unchanged. errno is kept. A small block can grow up to its
- * usable size. A large one can also grow while the addresses after it are free. The kernel gets the
- * pages that a large block no longer needs when it shrinks. */
+ * usable size. A large one can also grow while the addresses after it are free. Pages that a large
+ * block no longer needs when it shrinks are free memory, and go to the kernel as such. */
 TALUS_API void* talus_expand(void* pointer, size_t bytes) TALUS_NOEXCEPT;
 
 /* A block of `bytes` bytes, contents undefined, in place of `pointer`. The old block is always

@@ -32,7 +32,7 @@ inline void clear_piece(void* block, size_t from, size_t to, bool is_large) noex
   const size_t bytes = to - from;
   const size_t page_bytes = os::page_bytes();
   const bool is_pages = (reinterpret_cast<uintptr_t>(at) | bytes) % page_bytes == 0;
-  const bool may_purge = is_large && is_pages && bytes >= shrink_purge_bytes_min;
+  const bool may_purge = is_large && is_pages && bytes >= behind_purge_bytes_min;
   if (!may_purge || !purge_pages(at, bytes)) clear_bytes(at, bytes);
 }
 

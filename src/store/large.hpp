@@ -259,14 +259,16 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
   } else if (needed < large.slices - (large.slices >> headroom_shift) && space.can_divide(held)) {
     // Return what a shrunken block no longer needs; the head-room of a growing block stays.
     const size_t surplus = large.slices - needed;
+    const bool was_used = needed * slice_bytes < large.usable_bytes;
     page_map.set_ends(large.base, large.slices, PageEntry{}, nullptr);
     large.slices = needed;
     page_map.set_ends(large.base, large.slices, word, &large);
     set_usable_bytes(large, bytes);
     TALUS_AUDIT_SOUND(large);
-    // A large shrink is a clear sign: its pages are purged now, without aging first.
+    // What was in use goes the way of all freed memory: it may be needed again at once. Head-room
+    // was never touched, but the memory may be older than the block.
     const uintptr_t tail = large.base + needed * slice_bytes;
-    const bool purged = surplus * slice_bytes >= shrink_purge_bytes_min &&
+    const bool purged = !was_used && surplus * slice_bytes >= behind_purge_bytes_min &&
                         purge_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
     space.give_part(held, tail, surplus, !purged);
     request_purge_if_dirty(held);

@@ -10,6 +10,7 @@
 #include "effort.hpp"
 #include "pattern.hpp"
 #include "quiet.hpp"
+#include "space_counts.hpp"
 
 namespace talus::core {
 namespace {
@@ -24,10 +25,7 @@ size_t resident_pages(const void* at, size_t bytes) {
   return count;
 }
 
-size_t given_bytes() {
-  Held held{space.lock()};
-  return space.counters().given_bytes;
-}
+using test::given_bytes;
 
 TEST_F(Medium, BlocksShareTheirSlabsWithLittleRest) {
   for (size_t index = small_class_count; index < fixed_class_count; index++) {

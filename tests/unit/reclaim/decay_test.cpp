@@ -17,24 +17,15 @@
 #include "neighbour.hpp"
 #include "passes.hpp"
 #include "quiet.hpp"
+#include "space_counts.hpp"
 
 namespace talus::core {
 namespace {
 
-size_t dirty_bytes() {
-  Held held{space.lock()};
-  return space.dirty_bytes();
-}
-size_t bytes_with_heaps() {
-  Held held{space.lock()};
-  return space.counters().given_bytes;
-}
-size_t purged_bytes() {
-  Held held{space.lock()};
-  return space.counters().purged_bytes;
-}
-
+using test::dirty_bytes;
+using test::given_bytes;
 using test::make_passes;
+using test::purged_bytes;
 
 class DecayTest : public test::OwnPasses {};
 
@@ -92,9 +83,9 @@ TEST_F(DecayTest, PagesBetweenSurvivorsLeave) {
   EXPECT_LT(totals.free_in_slabs - totals.purged_in_slabs, mib);
   // What survived is whole, and the holes serve again.
   for (size_t i = 0; i < blocks.size(); i += 1000) ASSERT_EQ(*static_cast<char*>(blocks[i]), 1);
-  const size_t given = bytes_with_heaps();
+  const size_t given = given_bytes();
   const std::vector<void*> again = take(90000, 200);
-  EXPECT_LT(bytes_with_heaps() - given, 12 * mib) << "holes are used before new slabs";
+  EXPECT_LT(given_bytes() - given, 12 * mib) << "holes are used before new slabs";
   give(again);
   for (size_t i = 0; i < blocks.size(); i += 1000) free_block(blocks[i]);
   EXPECT_EQ(test::live_bytes(), 0u);
@@ -134,7 +125,7 @@ void expect_bound_while_sizes_change(HugePages thp) {
     if (i % one_in != 0) free_block(small[i]);
     if (i % 4096 != 4095) continue;
     large.push_back(take(1, mib)[0]);
-    const size_t most = std::max(options.retain_bytes, bytes_with_heaps() / 8) + mib;
+    const size_t most = std::max(options.retain_bytes, given_bytes() / 8) + mib;
     ASSERT_LE(kept_bytes(), most) << "after block " << i;
     if (i % 16384 != 16383 || !kernel_tells_pages()) continue;
     ASSERT_LE(collect_resident().free_in_slabs, before + most);
@@ -148,15 +139,15 @@ void expect_bound_while_sizes_change(HugePages thp) {
 // large part of a process of 7 MiB.
 TEST_F(DecayTest, HugePagesOfAProcessThatBecameSmallAreGivenUp) {
   std::vector<void*> blocks;
-  while (bytes_with_heaps() < huge_dense_bytes_min + 6 * mib) {
-    EXPECT_TRUE(!has_huge_pages() || bytes_with_heaps() >= huge_dense_bytes_min) << "too early";
+  while (given_bytes() < huge_dense_bytes_min + 6 * mib) {
+    EXPECT_TRUE(!has_huge_pages() || given_bytes() >= huge_dense_bytes_min) << "too early";
     const std::vector<void*> more = take(5000, 200);
     blocks.insert(blocks.end(), more.begin(), more.end());
     usleep(fast_growth_ns / 1000 + 1000);
   }
   ASSERT_TRUE(has_huge_pages());
   give(blocks, 1000);
-  ASSERT_GT(bytes_with_heaps(), huge_proven_bytes_min);
+  ASSERT_GT(given_bytes(), huge_proven_bytes_min);
   make_passes(14);
   const HeapTotals totals = collect_totals();
   EXPECT_LT(totals.free_in_slabs - totals.purged_in_slabs, mib);
@@ -228,17 +219,6 @@ TEST_F(DecayTest, EverySlowPathLooksIfTooMuchIsFree) {
   api::heap_destroy(heap);
   for (void* block : {zeroed, whole, aligned, at}) free_block(block);
   EXPECT_EQ(test::live_bytes(), 0u);
-}
-
-TEST_F(DecayTest, WhatShrinkingLeavesIsOffered) {
-  const std::vector<void*> blocks = take(32, 384 * kib);
-  purge_request.is_much.store_relaxed(false);
-  for (void* block : blocks) {
-    ASSERT_EQ(reallocate(block, 192 * kib), block);  // too little to go at once
-  }
-  ASSERT_GT(dirty_bytes(), purge_request_bytes_min);
-  EXPECT_TRUE(purge_request.is_much.load_relaxed());
-  give(blocks);
 }
 
 TEST_F(DecayTest, PressureDoesNotWait) {
@@ -316,7 +296,7 @@ TEST_F(DecayTest, ReleaseOfSomeBytesTakesTheCheapestFirst) {
 TEST_F(DecayTest, SoftLimitGivesBackBeforeItGrows) {
   give(take(64, 128 * kib));
   ASSERT_GT(dirty_bytes(), 6 * mib);
-  limits.set({bytes_with_heaps() + 10 * mib, 0});
+  limits.set({given_bytes() + 10 * mib, 0});
   void* large = allocate(9 * mib);
   ASSERT_NE(large, nullptr);
   EXPECT_LT(dirty_bytes(), 2 * mib);
@@ -328,12 +308,12 @@ int grants = 0;
 int raise_limit(size_t bytes) {
   asked_for++;
   if (grants-- <= 0) return 0;
-  limits.set({0, bytes_with_heaps() + bytes + mib});
+  limits.set({0, given_bytes() + bytes + mib});
   return 1;
 }
 
 TEST_F(DecayTest, HardLimitRefusesAndAsksTheHandler) {
-  limits.set({0, bytes_with_heaps() + 4 * mib});
+  limits.set({0, given_bytes() + 4 * mib});
   errno = 0;
   EXPECT_EQ(api::malloc(8 * mib), nullptr);
   EXPECT_EQ(errno, ENOMEM);
@@ -362,7 +342,7 @@ TEST_F(DecayTest, HardLimitReleasesFirst) {
     const size_t kept = collect_totals().kept_large;
     ASSERT_GT(kept, 256 * kib);
     usleep(110000);  // else it was tried a moment ago
-    limits.set({0, bytes_with_heaps() + 64 * kib});
+    limits.set({0, given_bytes() + 64 * kib});
     void* large = api::malloc(kept);
     EXPECT_NE(large, nullptr);
     api::free(large);

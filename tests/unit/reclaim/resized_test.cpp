@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// tests/unit/reclaim/resized: what realloc returns of large blocks serves again or goes by its age.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "passes.hpp"
+#include "pattern.hpp"
+#include "quiet.hpp"
+#include "space_counts.hpp"
+
+namespace talus::core {
+namespace {
+
+using test::dirty_bytes;
+using test::given_bytes;
+using test::make_passes;
+using test::purged_bytes;
+
+class ResizedTest : public test::OwnPasses {};
+
+// Blocks of these bytes, written, so that their pages are there.
+std::vector<void*> take_written(size_t count, size_t bytes) {
+  std::vector<void*> blocks(count);
+  for (void*& block : blocks) {
+    block = allocate(bytes);
+    test::fill_pattern(block, bytes, 1);
+  }
+  return blocks;
+}
+
+TEST_F(ResizedTest, WhatShrinkingLeavesIsOffered) {
+  const std::vector<void*> blocks = take_written(32, 384 * kib);
+  purge_request.is_much.store_relaxed(false);
+  for (void* block : blocks) {
+    ASSERT_EQ(reallocate(block, 192 * kib), block);
+  }
+  ASSERT_GT(dirty_bytes(), purge_request_bytes_min);
+  EXPECT_TRUE(purge_request.is_much.load_relaxed());
+  for (void* block : blocks) free_block(block);
+}
+
+// Tables that shrink and grow in turn would fault what was purged in between.
+TEST_F(ResizedTest, WhatShrinkingLeavesServesUntilAPass) {
+  const std::vector<void*> blocks = take_written(8, 4 * mib);
+  const size_t purged = purged_bytes(), given = given_bytes();
+  for (int round = 0; round < 5; round++) {
+    for (void* block : blocks) ASSERT_EQ(reallocate(block, 2 * mib), block);
+    EXPECT_GE(dirty_bytes(), 16 * mib);
+    for (void* block : blocks) ASSERT_EQ(reallocate(block, 4 * mib), block);
+    EXPECT_EQ(given_bytes(), given);
+  }
+  EXPECT_EQ(purged_bytes(), purged);
+  for (void* block : blocks) ASSERT_EQ(reallocate(block, 2 * mib), block);
+  make_passes(14);
+  EXPECT_EQ(dirty_bytes(), 0u);
+  EXPECT_GE(purged_bytes() - purged, 16 * mib);
+  for (void* block : blocks) free_block(block);
+}
+
+// Two arrays grow by a page in turn and stand in each other's way. Each gets head-room with its new
+// place, and returns some of it when it grows again.
+TEST_F(ResizedTest, HeadRoomThatComesBackIsUntouched) {
+  void* arrays[] = {allocate(slice_bytes), allocate(slice_bytes)};
+  size_t returns = 0;
+  for (size_t bytes = slice_bytes; bytes < 24 * mib; bytes += os::page_bytes()) {
+    for (void*& array : arrays) {
+      const size_t dirty = dirty_bytes(), given = given_bytes();
+      void* grown = reallocate(array, bytes);
+      ASSERT_NE(grown, nullptr);
+      if (grown == array && given_bytes() < given) {
+        returns++;
+        EXPECT_LE(dirty_bytes(), dirty) << bytes;
+      }
+      array = grown;
+      static_cast<char*>(array)[bytes - 1] = 1;
+    }
+  }
+  EXPECT_NE(returns, 0u) << "or this shows nothing";
+  for (void* array : arrays) free_block(array);
+}
+
+}  // namespace
+}  // namespace talus::core
