@@ -40,6 +40,8 @@ OPTIONS = {
     "--max-foreign": {"type": float, "default": 0.15, "metavar": "CORES",
                       "help": "a run beside more work of other programs is noisy "
                       "(default 0.15)"},
+    "--warm": {"type": int, "metavar": "MIB",
+               "help": "memory made ready before each run (0: none)"},
     "--out": {"type": Path, "help": "JSON file to write"},
 }
 

@@ -87,11 +87,13 @@ class Runs(unittest.TestCase):
             with contextlib.redirect_stdout(io.StringIO()) as printed, \
                     contextlib.redirect_stderr(io.StringIO()):
                 status = cliffs.main(["--alloc", "talus,glibc", "--seeds", "2-3", "--repeat", "1",
-                                      "--scale", "0.001", "--build", str(programs().parent),
-                                      "--max-foreign", "99", "--out", str(out)])
+                                      "--scale", "0.001", "--warm", "1", "--max-foreign", "99",
+                                      "--build", str(programs().parent), "--out", str(out)])
             self.assertEqual(status, 0)
             self.assertIn("| glibc |", printed.getvalue())
-            self.assertEqual(len(json.loads(out.read_text())["samples"]), 4)
+            fields = json.loads(out.read_text())
+            self.assertEqual(len(fields["samples"]), 4)
+            self.assertEqual(fields["settings"]["warm_mib"], 1)
 
 
 if __name__ == "__main__":
