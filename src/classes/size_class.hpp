@@ -380,6 +380,7 @@ static_assert(index_of(class_of(0)) == 0 &&
                   index_of(class_of(medium_bytes_max)) == fixed_class_count - 1,
               "the first and the last request have a class");
 static_assert(fast_bytes_max % class_step_bytes == 0, "steps begin where units end");
+static_assert(class_step_bytes % cache_line_bytes == 0, "blocks of steps begin at cache lines");
 static_assert(fast_bytes_max < small_bytes_max && class_spacing_shift >= medium_spacing_shift,
               "classes above fast_bytes_max are multiples of a step");
 static_assert(is_power_of_two(small_bytes_max) && is_power_of_two(medium_bytes_max),

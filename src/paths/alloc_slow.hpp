@@ -156,12 +156,21 @@ TALUS_SLOW void* allocate_slow(size_t bytes, ThreadContext& context) noexcept {
   return allocate_slower(bytes, context);
 }
 
+// Does any block for this request lie at a multiple of its alignment? Blocks above fast_bytes_max
+// begin at cache lines, those of fitted classes too.
+TALUS_FAST bool is_aligned_anyway(size_t alignment, size_t bytes) noexcept {
+  return alignment <= cache_line_bytes && bytes > fast_bytes_max;
+}
+
 TALUS_USUAL void* allocate_aligned_once(size_t alignment, size_t bytes) noexcept {
   ThreadContext& context = current_context();
   ThreadCache* cache = cache_behind(context);
   const MaybeWorking working{cache};
   if (SidedContext* sides = current_sides()) {
     if (void* block = allocate_by_sides(*sides, bytes, alignment, Fit::exact)) return block;
+  }
+  if (context.operations == nullptr && is_aligned_anyway(alignment, bytes)) {
+    return allocate_above_fast(*cache, bytes, Fit::near).block;
   }
   if (void* special = allocate_by_mode({bytes, alignment, 0})) return special;
   void* block = nullptr;
@@ -186,7 +195,10 @@ TALUS_SLOW void* allocate_aligned_slow(size_t alignment, size_t bytes) noexcept 
   // allocate_slow counts on an empty list; for zero bytes the list may have blocks.
   if (alignment < block_alignment) alignment = block_alignment;
   void* block = nullptr;
-  if (has_class(bytes, alignment)) {
+  if (is_aligned_anyway(alignment, bytes)) {
+    block = take_at_hand(bytes, context);
+    if (block == nullptr && context.operations == nullptr) block = pop_fitted(bytes, context);
+  } else if (has_class(bytes, alignment)) {
     const size_t rounded = bytes_at_alignment(bytes, alignment);
     // No other class: its blocks may lie elsewhere.
     if (rounded > fast_bytes_max) block = pop_slow(slow_class_of(rounded), Fit::exact, context);

@@ -131,6 +131,28 @@ TEST(Fitting, ManySizesAtOnceGoOnWithFixedClasses) {
   EXPECT_EQ(test::live_bytes(), 0u);
 }
 
+// As vectors of a machine's widest instructions ask for.
+TEST(Fitting, BlocksAtALineBeginInDifferentSetsToo) {
+  for (const size_t bytes : {size_t{40000}, 256 * kib, size_t{300 * 1000}, mib}) {
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < 64; i++) {
+      blocks.push_back(allocate_aligned(cache_line_bytes, bytes));
+      ASSERT_EQ(reinterpret_cast<uintptr_t>(blocks.back()) % cache_line_bytes, 0u);
+      test::fill_pattern(blocks.back(), bytes, i);
+    }
+    EXPECT_LE(most_in_one_set(blocks), bytes == mib ? 64u : 16u) << bytes;
+    EXPECT_EQ(has_class_of_its_own(bytes), bytes != mib) << bytes;
+    // One that is at hand serves.
+    free_block(blocks.back());
+    void* const again = allocate_aligned(32, bytes);
+    EXPECT_EQ(again, blocks.back()) << bytes;
+    test::fill_pattern(again, bytes, blocks.size() - 1);
+    free_all(blocks, bytes);
+  }
+  EXPECT_EQ(test::live_bytes(), 0u);
+  EXPECT_TRUE(test::space_is_sound());
+}
+
 TEST(Fitting, AlignedBlocksStayWhatTheyWere) {
   free_all(allocate_all(64 * kib, 20), 64 * kib);
   ASSERT_TRUE(has_class_of_its_own(64 * kib));
