@@ -25,6 +25,7 @@
 #include "regions/region_words.hpp"
 #include "store/instance_large.hpp"
 #include "store/large.hpp"
+#include "store/large_move.hpp"
 #include "cache/idle_caches.hpp"
 #include "cache/large_cache.hpp"
 #include "cache/medium_lists.hpp"

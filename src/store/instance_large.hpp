@@ -19,6 +19,7 @@
 #include "heap/sound.hpp"
 #include "store/instance_room.hpp"
 #include "store/large.hpp"
+#include "store/large_move.hpp"
 
 namespace talus::core {
 
