@@ -269,8 +269,8 @@ inline constexpr unsigned meta_chunk_shift = 5;
 inline constexpr size_t remap_bytes_min = 256 * kib;
 // A block that realloc had to move gets 1/4 more room: addresses only, no memory.
 inline constexpr unsigned headroom_shift = 2;
-// What lies behind a block's contents and was never touched is purged where realloc returns or
-// clears at least this much of it. So it stays untouched.
+// What lies behind a block's contents is purged where realloc returns or clears at least this much
+// of it at once.
 inline constexpr size_t behind_purge_bytes_min = 256 * kib;
 // calloc of a touched span this large purges its pages instead of clearing them.
 inline constexpr size_t calloc_purge_bytes_min = 32 * mib;

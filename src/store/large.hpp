@@ -31,6 +31,8 @@ struct LargePool : MadeItems {
   size_t live_bytes TALUS_GUARDED_BY(space.lock()) = 0;
   size_t live_count TALUS_GUARDED_BY(space.lock()) = 0;
   size_t moved_count TALUS_GUARDED_BY(space.lock()) = 0;  // moves by the kernel so far
+  // Of ends of shrunken blocks, purged since a background thread was asked for.
+  size_t cut_bytes TALUS_GUARDED_BY(space.lock()) = 0;
 
   // Descriptors made = those of blocks + unused ones. What is live is settled later than it
   // changes; tests/unit/at_rest.hpp has the equation of a process at rest.
@@ -232,6 +234,15 @@ inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept
   large.usable_bytes = usable;
 }
 
+// The end of a shrunken block was purged at once, because no background thread is at work. A
+// program that does so often should have one.
+inline void note_cut_purged(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(space.lock()) {
+  large_pool.cut_bytes += bytes;
+  if (large_pool.cut_bytes < purge_request_bytes_min) return;
+  large_pool.cut_bytes = 0;
+  purge_request.is_much.store_hint(true);
+}
+
 // Makes a large block hold `bytes` (more than small_bytes_max) in place. False: it cannot.
 TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept {
   if (bytes > PTRDIFF_MAX - slice_bytes) return false;
@@ -260,11 +271,13 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     page_map.set_ends(large.base, large.slices, word, &large);
     set_usable_bytes(large, bytes);
     TALUS_AUDIT_SOUND(large);
-    // What was in use goes the way of all freed memory: it may be needed again at once. Head-room
-    // was never touched, but the memory may be older than the block.
+    // What was in use may be needed again at once, so it goes by its age where a thread looks after
+    // that. Head-room was never touched, but the memory may be older than the block.
+    const bool may_age = was_used && purge_request.is_served.load_hint();
     const uintptr_t tail = large.base + needed * slice_bytes;
-    const bool purged = !was_used && surplus * slice_bytes >= behind_purge_bytes_min &&
+    const bool purged = !may_age && surplus * slice_bytes >= behind_purge_bytes_min &&
                         purge_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
+    if (purged && was_used) note_cut_purged(held, surplus * slice_bytes);
     space.give_part(held, tail, surplus, !purged);
     request_purge_if_dirty(held);
     return true;

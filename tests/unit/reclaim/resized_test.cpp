@@ -43,6 +43,7 @@ TEST_F(ResizedTest, WhatShrinkingLeavesIsOffered) {
 // Tables that shrink and grow in turn would fault what was purged in between.
 TEST_F(ResizedTest, WhatShrinkingLeavesServesUntilAPass) {
   const std::vector<void*> blocks = take_written(8, 4 * mib);
+  make_passes(1);  // as a background thread that is at work
   const size_t purged = purged_bytes(), given = given_bytes();
   for (int round = 0; round < 5; round++) {
     for (void* block : blocks) ASSERT_EQ(reallocate(block, 2 * mib), block);
@@ -55,6 +56,17 @@ TEST_F(ResizedTest, WhatShrinkingLeavesServesUntilAPass) {
   make_passes(14);
   EXPECT_EQ(dirty_bytes(), 0u);
   EXPECT_GE(purged_bytes() - purged, 16 * mib);
+  for (void* block : blocks) free_block(block);
+}
+
+TEST_F(ResizedTest, WithoutABackgroundThreadItGoesAtOnceAndAsksForOne) {
+  const std::vector<void*> blocks = take_written(8, mib);
+  purge_request.is_much.store_relaxed(false);
+  ASSERT_EQ(reallocate(blocks[0], mib / 2), blocks[0]);
+  EXPECT_FALSE(purge_request.is_much.load_relaxed());
+  for (size_t i = 1; i < blocks.size(); i++) ASSERT_EQ(reallocate(blocks[i], mib / 2), blocks[i]);
+  EXPECT_EQ(dirty_bytes(), 0u);
+  EXPECT_TRUE(purge_request.is_much.load_relaxed());
   for (void* block : blocks) free_block(block);
 }
 
