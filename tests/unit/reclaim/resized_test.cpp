@@ -70,26 +70,18 @@ TEST_F(ResizedTest, WithoutABackgroundThreadItGoesAtOnceAndAsksForOne) {
   for (void* block : blocks) free_block(block);
 }
 
-// Two arrays grow by a page in turn and stand in each other's way. Each gets head-room with its new
-// place, and returns some of it when it grows again.
+// As of a block that moved and grows on: it returns most of what lies behind its contents.
 TEST_F(ResizedTest, HeadRoomThatComesBackIsUntouched) {
-  void* arrays[] = {allocate(slice_bytes), allocate(slice_bytes)};
-  size_t returns = 0;
-  for (size_t bytes = slice_bytes; bytes < 24 * mib; bytes += os::page_bytes()) {
-    for (void*& array : arrays) {
-      const size_t dirty = dirty_bytes(), given = given_bytes();
-      void* grown = reallocate(array, bytes);
-      ASSERT_NE(grown, nullptr);
-      if (grown == array && given_bytes() < given) {
-        returns++;
-        EXPECT_LE(dirty_bytes(), dirty) << bytes;
-      }
-      array = grown;
-      static_cast<char*>(array)[bytes - 1] = 1;
-    }
-  }
-  EXPECT_NE(returns, 0u) << "or this shows nothing";
-  for (void* array : arrays) free_block(array);
+  Zeroed zeroed = Zeroed::no;
+  LargeBlock* large = take_large(mib, 4 * mib / slice_bytes, Placing{}, zeroed);
+  ASSERT_NE(large, nullptr);
+  test::fill_pattern(start_of(*large), mib, 1);
+  const size_t dirty = dirty_bytes();
+  ASSERT_TRUE(resize_large_in_place(*large, mib + os::page_bytes()));
+  EXPECT_EQ(large->slices, mib / slice_bytes + 1);
+  EXPECT_EQ(dirty_bytes(), dirty);
+  EXPECT_TRUE(test::has_pattern(start_of(*large), mib, 1));
+  free_block(start_of(*large));
 }
 
 }  // namespace
