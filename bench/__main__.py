@@ -49,8 +49,7 @@ def parser() -> argparse.ArgumentParser:
     command_line.add(parser, "--out", help="JSON file (default BUILD/bench/result.json)")
     for name in ("--talus", "--build", "--peers", "--timeout", "--max-foreign"):
         command_line.add(parser, name)
-    command_line.add(parser, "--warm", default=WARM_MIB,
-                     help=f"memory made ready before each run (default {WARM_MIB}, 0: none)")
+    command_line.add(parser, "--warm", default=WARM_MIB)
     parser.add_argument("--retries", type=int,
                         help="repetitions of a noisy run (default 2, with --quick 1)")
     parser.add_argument("--list", action="store_true", help="list workloads and allocators")

@@ -193,8 +193,7 @@ def parse_arguments(given: list[str] | None) -> argparse.Namespace:
     command_line.add(parser, "--repeat", default=REPEAT,
                      help=f"runs of a pattern that looks like a finding (default {REPEAT})")
     command_line.add(parser, "--scale", default=SCALE)
-    command_line.add(parser, "--warm", default=WARM_MIB,
-                     help=f"memory made ready before each run (default {WARM_MIB}, 0: none)")
+    command_line.add(parser, "--warm", default=WARM_MIB)
     for name in ("--build", "--talus", "--peers", "--out", "--timeout", "--max-foreign"):
         command_line.add(parser, name)
     return parser.parse_args(given)

@@ -41,7 +41,7 @@ OPTIONS = {
                       "help": "a run beside more work of other programs is noisy "
                       "(default 0.15)"},
     "--warm": {"type": int, "metavar": "MIB",
-               "help": "memory made ready before each run (0: none)"},
+               "help": "memory made ready before each run (default %(default)s, 0: none)"},
     "--out": {"type": Path, "help": "JSON file to write"},
 }
 
