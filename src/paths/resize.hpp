@@ -47,7 +47,7 @@ inline BlockMade allocate_above_small(ThreadCache* cache, size_t bytes, size_t a
   TALUS_ASSERT(is_power_of_two(alignment));
   TALUS_ASSERT(bytes > small_bytes_max || alignment > small_bytes_max);
   const bool is_plain = current_context().operations == nullptr;
-  if (is_plain && alignment <= cache_line_bytes) {
+  if (is_plain && is_aligned_anyway(alignment, bytes)) {
     return allocate_above_fast(*cache, bytes, Fit::exact);
   }
   if (!has_class(bytes, alignment)) {

@@ -32,7 +32,7 @@ struct LargePool : MadeItems {
   size_t live_count TALUS_GUARDED_BY(space.lock()) = 0;
   size_t moved_count TALUS_GUARDED_BY(space.lock()) = 0;  // moves by the kernel so far
   // Of ends of shrunken blocks, purged since a background thread was asked for.
-  size_t cut_bytes TALUS_GUARDED_BY(space.lock()) = 0;
+  size_t purged_end_bytes TALUS_GUARDED_BY(space.lock()) = 0;
 
   // Descriptors made = those of blocks + unused ones. What is live is settled later than it
   // changes; tests/unit/at_rest.hpp has the equation of a process at rest.
@@ -236,10 +236,10 @@ inline void set_usable_bytes(LargeBlock& large, size_t bytes) noexcept
 
 // The end of a shrunken block was purged at once, because no background thread is at work. A
 // program that does so often should have one.
-inline void note_cut_purged(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(space.lock()) {
-  large_pool.cut_bytes += bytes;
-  if (large_pool.cut_bytes < purge_request_bytes_min) return;
-  large_pool.cut_bytes = 0;
+inline void note_end_purged(Held<SpaceLock>&, size_t bytes) noexcept TALUS_REQUIRES(space.lock()) {
+  large_pool.purged_end_bytes += bytes;
+  if (large_pool.purged_end_bytes < purge_request_bytes_min) return;
+  large_pool.purged_end_bytes = 0;
   purge_request.is_much.store_hint(true);
 }
 
@@ -277,7 +277,7 @@ TALUS_USUAL bool resize_large_in_place(LargeBlock& large, size_t bytes) noexcept
     const uintptr_t tail = large.base + needed * slice_bytes;
     const bool purged = !may_age && surplus * slice_bytes >= behind_purge_bytes_min &&
                         purge_pages(reinterpret_cast<void*>(tail), surplus * slice_bytes);
-    if (purged && was_used) note_cut_purged(held, surplus * slice_bytes);
+    if (purged && was_used) note_end_purged(held, surplus * slice_bytes);
     space.give_part(held, tail, surplus, !purged);
     request_purge_if_dirty(held);
     return true;

@@ -8,6 +8,7 @@
 
 #include "reclaim/decay.hpp"
 #include "quiet.hpp"
+#include "space_counts.hpp"
 
 namespace talus::core {
 namespace {
@@ -21,10 +22,6 @@ size_t free_with_pages() {
   });
   Held held{space.lock()};
   return bytes + space.dirty_bytes();
-}
-size_t purged_until_now() {
-  Held held{space.lock()};
-  return space.counters().purged_bytes;
 }
 
 size_t kept_for_bursts() {
@@ -70,7 +67,7 @@ TEST_F(BurstsStayTest, UntilNoneComes) {
   for (int i = 0; i < 3; i++) {
     take_and_give(192, 128 * kib);
     take_and_give(12000, 2000);
-    purged = purged_until_now();
+    purged = test::purged_bytes();
     decay_for(interval_ms);
     if (i < 2) {
       EXPECT_LT(free_with_pages(), 4 * mib) << i;
@@ -78,7 +75,7 @@ TEST_F(BurstsStayTest, UntilNoneComes) {
     }
   }
   EXPECT_GT(free_with_pages(), 20 * mib);
-  EXPECT_LT(purged_until_now() - purged, 4 * mib);
+  EXPECT_LT(test::purged_bytes() - purged, 4 * mib);
   EXPECT_GT(kept_for_bursts(), 20 * mib);
   EXPECT_LE(kept_for_bursts(), free_with_pages() + mib);
   decay_for(bursts_missed_max * interval_ms);

@@ -10,14 +10,10 @@
 #include "os/os.hpp"
 #include "reclaim/decay.hpp"
 #include "quiet.hpp"
+#include "space_counts.hpp"
 
 namespace talus::core {
 namespace {
-
-size_t purged_so_far() {
-  Held held{space.lock()};
-  return space.counters().purged_bytes;
-}
 
 // Slabs of two sizes that are full in turn, and hold one block in sixteen meanwhile.
 class ReclaimTest : public testing::Test {
@@ -49,7 +45,7 @@ class ReclaimTest : public testing::Test {
   // Returns what went meanwhile, for each phase. Between two what was in use is forgotten, as if
   // they were seconds apart.
   size_t run_phases(int count) {
-    const size_t before = purged_so_far();
+    const size_t before = test::purged_bytes();
     slowest_ms_ = 0;
     for (int phase = 0; phase < count; phase++) {
       const uint64_t begun_ms = os::System::now_ms();
@@ -60,7 +56,7 @@ class ReclaimTest : public testing::Test {
       const uint64_t phase_ms = os::System::now_ms() - begun_ms;
       if (phase_ms > slowest_ms_) slowest_ms_ = phase_ms;
     }
-    return (purged_so_far() - before) / static_cast<size_t>(count);
+    return (test::purged_bytes() - before) / static_cast<size_t>(count);
   }
   // Where something else stops the test for longer than a moment, nothing is taken back at once.
   bool was_stopped() const { return slowest_ms_ > refault_moment_ms / 2; }
